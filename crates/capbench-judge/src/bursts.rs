@@ -13,7 +13,7 @@ pub enum BurstEnd {
     /// The longest burst is known.
     #[default]
     Found,
-    /// Even the shortest burst lost frames.
+    /// No burst was without loss: even the shortest one lost frames.
     NoneHeld,
     /// The method sustains the load for a whole trial: the buffer never fills, so no length exists (RFC 9004 section 5.1).
     NeverFills,

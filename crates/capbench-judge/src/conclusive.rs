@@ -21,20 +21,26 @@ pub struct Measurements<'r> {
 impl Measurements<'_> {
     /// Whether they say something about a method, not about the generator or the time.
     pub fn are_conclusive(&self) -> bool {
-        let shows_method = |trial: &TrialResult| matches!(trial.verdict, Verdict::Lossless | Verdict::Lossy);
         if !self.trials.iter().any(shows_method) {
             return false;
         }
-        if self.has_answer || self.searches.is_empty() && self.tests.is_empty() {
+        if self.has_answer {
             return true;
         }
-        if self.searches.is_empty() {
-            return self.tests.iter().any(|test| *test.found.ended() == Ended::Complete);
+        if !self.searches.is_empty() {
+            // Tests of RFC 2544 at a lower bound of the throughput say something of that load, not of the method: the search must be
+            // regular.
+            let mut goals = self.searches.iter().flat_map(|search| &search.goals);
+            return goals.any(|goal| goal.status == Status::Regular);
         }
-        // Tests at a lower bound of the throughput say something of the load, not of the method: the search has to be regular.
-        let mut goals = self.searches.iter().flat_map(|search| &search.goals);
-        goals.any(|goal| goal.status == Status::Regular)
+        // A run without searches and tests, such as a sweep, answers by its trials.
+        self.tests.is_empty() || self.tests.iter().any(|test| *test.found.ended() == Ended::Complete)
     }
+}
+
+/// Whether a trial says something about its method: it delivered all frames of its load, or lost some.
+fn shows_method(trial: &TrialResult) -> bool {
+    matches!(trial.verdict, Verdict::Lossless | Verdict::Lossy)
 }
 
 #[cfg(test)]
@@ -42,25 +48,28 @@ mod tests {
     use std::time::Duration;
 
     use capbench_model::for_tests::{measured, profile};
-    use capbench_model::trial::{Load, Phase};
+    use capbench_model::trial::{Load, Phase, TrialResult};
 
-    use super::*;
-    use crate::search::notation::preset;
-    use crate::search::{End, GoalResult, Held, LossNumbers, SearchOutcome, SearchPlan};
+    use super::Measurements;
+    use crate::search::preset::goals_of_preset;
+    use crate::search::{End, GoalResult, Held, LossNumbers, SearchOutcome, SearchPlan, Status};
 
+    /// A lossless trial of a second at 1000 packets/s, of which so many were sent.
     fn trial(sent: u64) -> TrialResult {
         let load = Load::Rate("1k".parse().unwrap());
         let measured = measured(1000, sent, sent, 0);
         measured.result(1, Phase::Search, &profile("recv"), load, Duration::from_secs(1))
     }
 
-    fn are_conclusive(trials: &[TrialResult], searches: &[SearchOutcome], has_answer: bool) -> bool {
-        Measurements { trials, searches, tests: &[], has_answer }.are_conclusive()
+    /// Measurements of trials alone.
+    fn of_trials(trials: &[TrialResult]) -> Measurements<'_> {
+        Measurements { trials, searches: &[], tests: &[], has_answer: false }
     }
 
+    /// A search for one goal with a result of this quality.
     fn search(status: Status) -> SearchOutcome {
         let goal = GoalResult {
-            goal: preset("ndr").unwrap().remove(0),
+            goal: goals_of_preset("ndr").unwrap().remove(0),
             status,
             reason: None,
             lower: None,
@@ -106,16 +115,20 @@ mod tests {
 
     #[test]
     fn a_trial_that_only_the_generator_limited_shows_no_method() {
-        assert!(are_conclusive(&[trial(1000)], &[], false));
-        assert!(!are_conclusive(&[trial(500)], &[], true));
-        assert!(!are_conclusive(&[], &[], true));
+        assert!(of_trials(&[trial(1000)]).are_conclusive());
+        let half_sent = [trial(500)];
+        assert!(!Measurements { has_answer: true, ..of_trials(&half_sent) }.are_conclusive());
+        assert!(!Measurements { has_answer: true, ..of_trials(&[]) }.are_conclusive());
     }
 
     #[test]
     fn a_search_needs_a_regular_goal_unless_it_is_a_step_to_an_answer() {
         let trials = [trial(1000)];
-        assert!(are_conclusive(&trials, &[search(Status::Regular)], false));
-        assert!(!are_conclusive(&trials, &[search(Status::AtLeast)], false));
-        assert!(are_conclusive(&trials, &[search(Status::AtLeast)], true));
+        let regular = [search(Status::Regular)];
+        assert!(Measurements { searches: &regular, ..of_trials(&trials) }.are_conclusive());
+        let at_least = [search(Status::AtLeast)];
+        let without_answer = Measurements { searches: &at_least, ..of_trials(&trials) };
+        assert!(!without_answer.are_conclusive());
+        assert!(Measurements { has_answer: true, ..without_answer }.are_conclusive());
     }
 }

@@ -38,8 +38,9 @@ impl CpuParts {
             return Self { both: Some(total), ..Self::default() };
         }
         let rest = total - application.unwrap_or(0.0) - kernel.unwrap_or(0.0);
-        // Less than half a nanosecond is rounding.
-        Self { application, kernel, unattributed: Some(rest).filter(|rest| *rest >= 0.5), ..Self::default() }
+        // A rest of less than half a nanosecond is rounding.
+        let unattributed = if rest >= 0.5 { Some(rest) } else { None };
+        Self { application, kernel, unattributed, ..Self::default() }
     }
 
     /// The parts of a total of which only a range is the application's.
@@ -65,11 +66,10 @@ impl CpuParts {
 
     /// Whether the same parts are known, but for time that no clock attributes: only some trials have that.
     fn knows_the_same(&self, other: &Self) -> bool {
-        let known = |parts: &Self| {
-            let [application, either, kernel, both, _] = parts.in_order().map(|part| part.is_some());
-            [application, either, kernel, both]
-        };
-        known(self) == known(other)
+        self.application.is_some() == other.application.is_some()
+            && self.either.is_some() == other.either.is_some()
+            && self.kernel.is_some() == other.kernel.is_some()
+            && self.both.is_some() == other.both.is_some()
     }
 
     /// The parts of the trial whose sum is the median, or their means over the two in the middle: so they add up to the median of
@@ -78,15 +78,18 @@ impl CpuParts {
         let mut all = Vec::new();
         for trial in trials {
             let parts = Self::of_trial(trial);
-            let Some(sum) = parts.sum() else { return Self::default() };
-            all.push((sum, parts));
+            let Some(sum_ns) = parts.sum() else { return Self::default() };
+            all.push(Summed { sum_ns, parts });
         }
-        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all.sort_by(|one, other| one.sum_ns.total_cmp(&other.sum_ns));
         let Some(last) = all.len().checked_sub(1) else { return Self::default() };
-        let (low, below) = all[last / 2];
-        let (high, above) = all[all.len() / 2];
-        if !below.knows_the_same(&above) {
-            return Self { both: Some(f64::midpoint(low, high)), ..Self::default() };
+        // Of an odd number of trials these two are the same.
+        let lower = &all[last / 2];
+        let upper = &all[all.len() / 2];
+        let below = &lower.parts;
+        let above = &upper.parts;
+        if !below.knows_the_same(above) {
+            return Self { both: Some(f64::midpoint(lower.sum_ns, upper.sum_ns)), ..Self::default() };
         }
         Self {
             application: mean(below.application, above.application),
@@ -96,6 +99,12 @@ impl CpuParts {
             unattributed: mean(below.unattributed, above.unattributed),
         }
     }
+}
+
+/// The parts of a trial, with their sum.
+struct Summed {
+    sum_ns: f64,
+    parts: CpuParts,
 }
 
 /// The mean of two parts; an absent one is 0 if the other is known.
@@ -109,9 +118,9 @@ fn mean(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 /// Trials of one set-up that compare its methods at one load.
 #[derive(Clone, Debug)]
 pub struct AtLoad<'t> {
-    /// Those that sustained the load; all of them if none did.
+    /// The trials that delivered the whole load; all of them if none did.
     pub trials: Vec<&'t TrialResult>,
-    /// Whether they sustained it. If not, the times include the cost of lost packets.
+    /// Whether they delivered it. If not, the times include the cost of lost packets.
     pub is_sustained: bool,
 }
 
@@ -129,8 +138,8 @@ pub fn compared<'t>(trials: &[&'t TrialResult]) -> Vec<AtLoad<'t>> {
         return vec![AtLoad::of_trials(at_common.copied().collect())];
     }
     let mut compared = Vec::new();
-    for (_, of_load) in by_key(trials.iter().copied(), |trial| (trial.intended_pps, trial.load)) {
-        compared.push(AtLoad::of_trials(of_load));
+    for (_, trials) in by_key(trials.iter().copied(), |trial| (trial.intended_pps, trial.load)) {
+        compared.push(AtLoad::of_trials(trials));
     }
     compared
 }
@@ -151,12 +160,13 @@ mod tests {
     use std::time::Duration;
 
     use capbench_model::for_tests::{measured, profile};
-    use capbench_model::trial::{CpuAccount, Load};
+    use capbench_model::trial::{CpuAccount, Load, Phase, TrialResult};
 
-    use super::*;
+    use super::{AtLoad, CpuParts, compared};
 
-    fn trial(number: u32, phase: Phase, load: &str, lost: u64) -> TrialResult {
-        let load = Load::Rate(load.parse().unwrap());
+    /// A trial of a second at this load, which loses so many of 100 frames.
+    fn trial(number: u32, phase: Phase, pps: &str, lost: u64) -> TrialResult {
+        let load = Load::Rate(pps.parse().unwrap());
         let measured = measured(100, 100, 100 - lost, lost);
         measured.result(number, phase, &profile("recv"), load, Duration::from_secs(1))
     }
@@ -175,11 +185,12 @@ mod tests {
             split_is_sampled: true,
             ..CpuAccount::default()
         };
+        // Application, either of both, kernel, both together, unattributed.
         assert_eq!(parts(cpu.clone()).in_order(), [Some(100.0), Some(160.0), Some(340.0), None, None]);
         let disturbed = CpuAccount { total_ns_per_packet: None, ..cpu.clone() };
         assert_eq!(parts(disturbed).in_order(), [Some(100.0), None, Some(400.0), None, None]);
-        let apart = CpuAccount { split_is_sampled: false, ..cpu.clone() };
-        assert_eq!(parts(apart).in_order(), [Some(100.0), None, Some(400.0), None, Some(100.0)]);
+        let exact = CpuAccount { split_is_sampled: false, ..cpu.clone() };
+        assert_eq!(parts(exact).in_order(), [Some(100.0), None, Some(400.0), None, Some(100.0)]);
         let sum_only = CpuAccount { app_ns_per_packet: None, ..cpu };
         assert_eq!(parts(sum_only).in_order(), [None, None, None, Some(600.0), None]);
         assert_eq!(parts(CpuAccount::default()), CpuParts::default());
@@ -192,40 +203,42 @@ mod tests {
         trial
     }
 
+    fn median_of(trials: &[&TrialResult]) -> [Option<f64>; 5] {
+        CpuParts::median(trials).in_order()
+    }
+
     #[test]
     fn parts_of_repeats_sum_up_to_their_median() {
         let trials =
             [with_times(100.0, Some(400.0)), with_times(120.0, Some(440.0)), with_times(900.0, Some(0.0))];
-        let of = |trials: &[&TrialResult]| CpuParts::median(trials).in_order();
-        assert_eq!(of(&[&trials[0], &trials[1], &trials[2]]), [Some(120.0), None, Some(440.0), None, None]);
-        assert_eq!(of(&[&trials[0], &trials[1]]), [Some(110.0), None, Some(420.0), None, None]);
+        let [low, middle, high] = &trials;
+        assert_eq!(median_of(&[low, middle, high]), [Some(120.0), None, Some(440.0), None, None]);
+        assert_eq!(median_of(&[low, middle]), [Some(110.0), None, Some(420.0), None, None]);
         let unlike = with_times(560.0, None);
-        assert_eq!(of(&[&trials[0], &unlike]), [None, None, None, Some(530.0), None]);
+        assert_eq!(median_of(&[low, &unlike]), [None, None, None, Some(530.0), None]);
+    }
+
+    fn numbers(at_load: &AtLoad<'_>) -> Vec<u32> {
+        at_load.trials.iter().map(|trial| trial.number).collect()
     }
 
     #[test]
     fn methods_are_compared_at_the_lowest_common_load_else_at_each_load() {
-        let numbers = |trials: &[TrialResult]| {
-            let trials: Vec<&TrialResult> = trials.iter().collect();
-            let mut all = Vec::new();
-            for at_load in compared(&trials) {
-                let numbers: Vec<u32> = at_load.trials.iter().map(|trial| trial.number).collect();
-                all.push((numbers, at_load.is_sustained));
-            }
-            all
-        };
         let common = [
             trial(1, Phase::FixedLoad, "50", 0),
             trial(2, Phase::CommonLoad, "200", 10),
             trial(3, Phase::CommonLoad, "100", 0),
             trial(4, Phase::CommonLoad, "100", 10),
         ];
-        assert_eq!(numbers(&common), [(vec![3], true)]);
+        let [at_lowest] = &compared(&common.each_ref())[..] else { panic!("one load") };
+        assert_eq!((numbers(at_lowest), at_lowest.is_sustained), (vec![3], true));
         let each = [
             trial(1, Phase::FixedLoad, "50", 10),
             trial(2, Phase::FixedLoad, "100", 0),
             trial(3, Phase::FixedLoad, "50", 20),
         ];
-        assert_eq!(numbers(&each), [(vec![1, 3], false), (vec![2], true)]);
+        let [lossy, sustained] = &compared(&each.each_ref())[..] else { panic!("two loads") };
+        assert_eq!((numbers(lossy), lossy.is_sustained), (vec![1, 3], false));
+        assert_eq!((numbers(sustained), sustained.is_sustained), (vec![2], true));
     }
 }

@@ -9,7 +9,7 @@ use capbench_model::trial::TrialResult;
 /// for 500 ms. The test of capbench-plan that estimates it fails when the preset or the search changes.
 pub const QUICK_SEARCH: Duration = Duration::from_millis(21_800);
 
-/// The time that these trials take again.
+/// The time that these trials take when they are run again: sending, draining, and the time between trials.
 pub fn time_again<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Duration {
     let mut time = Duration::ZERO;
     for trial in trials {

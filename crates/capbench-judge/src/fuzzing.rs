@@ -2,7 +2,7 @@
 
 use crate::search::notation;
 
-/// Goals in both notations.
+/// Reads octets as search goals in both notations. Goals that are read must be valid.
 pub fn goals(octets: &[u8]) {
     let Ok(text) = std::str::from_utf8(octets) else { return };
     std::hint::black_box(notation::parse_toml(text).is_ok());

@@ -1,4 +1,4 @@
-//! A share that a user gives.
+//! A share that a user gives, as of frames that may be lost.
 
 use std::fmt;
 use std::str::FromStr;

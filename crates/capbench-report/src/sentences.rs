@@ -3,6 +3,7 @@
 //! | file | words the facts about |
 //! |---|---|
 //! | `trials` | trials of any run: ledgers, loss patterns, guards, noise |
+//! | `axes` | the parameters that a sweep can vary |
 //! | `bench` | which method to use, up to which rate, and what the other methods lack |
 //! | `caveats` | how noisy the trials are, and what could not be measured, one line each |
 //! | `comparison` | changes for the worse or better |
@@ -24,6 +25,7 @@
 //! `answer`, if it has one, gives the sentence of one answer to the question of a run. `capbench-judge/src/finding/whole_run.rs`
 //! decides which facts a run has, and in which order.
 
+pub mod axes;
 mod bench;
 pub(crate) mod caveats;
 pub(crate) mod comparison;
@@ -50,7 +52,7 @@ use crate::model::{Sentence, Trials};
 use crate::naming::many;
 pub use comparison::host_difference_words;
 pub use queues::queue_words;
-pub use reproduction::claim_words;
+pub use reproduction::{claim_words, table_notes};
 pub use rfc2544::{not_measured, not_tested_words};
 pub use search::goal_help;
 pub use search::warnings::words as search_warning_words;

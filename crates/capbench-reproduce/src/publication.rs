@@ -11,8 +11,8 @@ use crate::plan::StepPlan;
 use crate::step::Step;
 use crate::tables::TablePlan;
 use capbench_judge::reproduction::claim::Claim;
-use capbench_judge::reproduction::measured::text::fill;
-use capbench_judge::reproduction::{Answer, ClaimEvidence, Judgement};
+use capbench_judge::reproduction::claim_text::fill;
+use capbench_judge::reproduction::{Answer, ClaimEvidence, ClaimText, Judgement};
 use capbench_model::placement::PlacementChoice;
 use capbench_plan::Result;
 use capbench_plan::cost::Spread;
@@ -128,7 +128,7 @@ impl Publication {
             claim: beyond.claim.clone(),
             answer: Answer::NotTestable,
             text: String::new(),
-            evidence: vec![ClaimEvidence::Figures { text: beyond.why.clone() }],
+            evidence: vec![ClaimEvidence::Figures(ClaimText::plain(&beyond.why))],
             trials: Vec::new(),
             visits: None,
             chance: None,

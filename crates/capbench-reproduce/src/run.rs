@@ -3,9 +3,9 @@
 use crate::conditions::Conditions;
 use crate::publication::Publication;
 use crate::step::{Action, Case, Step};
-use capbench_judge::reproduction::Reproduction;
 use capbench_judge::reproduction::judging::{note_chance, note_disturbance};
 use capbench_judge::reproduction::measured::{Done, LeftOut, MeasuredSteps, StepFacts};
+use capbench_judge::reproduction::{Reproduction, TrialConditions};
 use capbench_judge::search::{End, SearchPlan};
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -66,7 +66,8 @@ impl Publication {
             title: self.title.clone(),
             source: self.source.clone(),
             then: self.then.clone(),
-            here: vec![self.here.clone(), lengths(conditions, done)],
+            here: vec![self.here.clone()],
+            conditions: Some(trial_conditions(conditions, done)),
             complete,
             tables: self.tables.iter().map(|table| table.make(&measured)).collect(),
             findings,
@@ -75,25 +76,20 @@ impl Publication {
     }
 }
 
-/// The length of trials compared with that of the publication.
-fn lengths(conditions: &Conditions, done: &[Done]) -> String {
-    let trials = || done.iter().flat_map(|done| &done.trials).map(|trial| trial.duration_s);
-    let (least, most) = (trials().fold(f64::INFINITY, f64::min), trials().fold(0.0, f64::max));
-    let times = if !least.is_finite() {
-        "none".into()
-    } else if least == most {
-        format!("{least:.2} s")
-    } else {
-        format!("{least:.2} to {most:.2} s")
-    };
-    format!(
-        "Scale {}: trials of {times}, {} visit{} of each point where nothing else is said, searches to {} %; {:?} of waiting for missing frames.",
-        conditions.scale,
-        conditions.visits,
-        if conditions.visits == 1 { "" } else { "s" },
-        conditions.scale.width() * 100.0,
-        conditions.base.quiet,
-    )
+fn trial_conditions(conditions: &Conditions, done: &[Done]) -> TrialConditions {
+    let mut shortest_s = f64::INFINITY;
+    let mut longest_s: f64 = 0.0;
+    for trial in done.iter().flat_map(|done| &done.trials) {
+        shortest_s = shortest_s.min(trial.duration_s);
+        longest_s = longest_s.max(trial.duration_s);
+    }
+    TrialConditions {
+        scale: conditions.scale.get(),
+        length_range_s: if shortest_s.is_finite() { Some([shortest_s, longest_s]) } else { None },
+        visits: conditions.visits,
+        search_width: conditions.scale.width(),
+        quiet_s: conditions.base.quiet.as_secs_f64(),
+    }
 }
 
 /// The unavailable methods.

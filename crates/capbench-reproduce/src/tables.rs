@@ -6,9 +6,8 @@ use serde::Deserialize;
 use crate::plan::gigabit;
 use crate::published::Data;
 use capbench_judge::reproduction::measured::figure::Figure;
-use capbench_judge::reproduction::measured::visits::marks;
 use capbench_judge::reproduction::measured::{MeasuredSteps, Select};
-use capbench_judge::reproduction::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
+use capbench_judge::reproduction::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side, TableNote};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -85,10 +84,6 @@ impl Given {
     }
 }
 
-/// Marks a published rate above the line rate.
-const ABOVE_WIRE: char = '!';
-const ABOVE_WIRE_NOTE: &str =
-    "!: published, but above the line rate of 1 Gbit/s: an effect of time stamps in milliseconds.";
 /// Rates are whole packets, and clocks of two hosts differ.
 const ROUNDING_PPS: f64 = 1.0;
 
@@ -120,6 +115,7 @@ impl TablePlan {
                 .map(|row| Row { label: row.label.clone(), at: row.of.at.map(f64::from), cells: Vec::new() })
                 .collect(),
             notes: Vec::new(),
+            note_facts: Vec::new(),
             curves: self.curves,
         };
         let data = self.data.as_deref().and_then(Data::named);
@@ -190,7 +186,8 @@ impl TableBuilder<'_, '_> {
         let value = self.data.and_then(|data| data.scaled(&row.published, column, power));
         let wire = self.wire(row).filter(|_| quantity == Quantity::PacketsPerSecond);
         let is_above = value.zip(wire).is_some_and(|(pps, wire)| pps > wire + ROUNDING_PPS);
-        Cell { mark: is_above.then_some(ABOVE_WIRE), ..Cell::published(value) }
+        let mark = if is_above { TableNote::AboveLineRate.mark() } else { None };
+        Cell { mark, ..Cell::published(value) }
     }
 
     /// The wire rate if rows are frame sizes.
@@ -223,25 +220,43 @@ impl TableBuilder<'_, '_> {
     }
 
     fn notes(&mut self) {
-        let cells = || self.table.rows.iter().flat_map(|row| &row.cells);
-        let has = |mark| cells().any(|cell| cell.mark == Some(mark));
-        let mut notes: Vec<String> = Vec::new();
-        notes.extend(has(ABOVE_WIRE).then(|| ABOVE_WIRE_NOTE.into()));
-        notes.extend(self.plan.notes.iter().cloned());
-        notes.extend(self.plan.at_least_note.clone().filter(|_| cells().any(|cell| cell.at_least)));
-        let reasons: Vec<String> = (self.plan.explains.iter())
-            .filter_map(|method| Some((method, self.measured.why_left_out(method)?)))
-            .map(|(method, reason)| format!("{method} cannot run here: {reason}"))
-            .collect();
-        let select = Select { step: self.plan.rows_of.clone(), ..Select::default() };
-        let is_coarse = self.measured.step_facts(&select).is_some_and(|step| step.points_here != step.points);
-        notes.extend(self.plan.coarse_note.clone().filter(|_| is_coarse && reasons.is_empty()));
-        notes.extend(reasons);
-        for mark in marks() {
-            if has(mark.letter) {
-                notes.push(mark.meaning);
+        let mut notes = Vec::new();
+        if self.is_marked(&TableNote::AboveLineRate) {
+            notes.push(TableNote::AboveLineRate);
+        }
+        for words in &self.plan.notes {
+            notes.push(TableNote::Publication { words: words.clone() });
+        }
+        let has_at_least = self.cells().any(|cell| cell.at_least);
+        if let Some(words) = self.plan.at_least_note.clone().filter(|_| has_at_least) {
+            notes.push(TableNote::Publication { words });
+        }
+        let mut cannot_run = Vec::new();
+        for method in &self.plan.explains {
+            if let Some(reason) = self.measured.why_left_out(method) {
+                cannot_run.push(TableNote::CannotRun { method: method.clone(), because: reason.into() });
             }
         }
-        self.table.notes = notes;
+        let select = Select { step: self.plan.rows_of.clone(), ..Select::default() };
+        let is_coarse = self.measured.step_facts(&select).is_some_and(|step| step.points_here != step.points);
+        if let Some(words) = self.plan.coarse_note.clone().filter(|_| is_coarse && cannot_run.is_empty()) {
+            notes.push(TableNote::Publication { words });
+        }
+        notes.extend(cannot_run);
+        for note in TableNote::OF_MEASURED {
+            if self.is_marked(&note) {
+                notes.push(note);
+            }
+        }
+        self.table.note_facts = notes;
+    }
+
+    fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.table.rows.iter().flat_map(|row| &row.cells)
+    }
+
+    /// Whether the table has a number with the mark that a note explains.
+    fn is_marked(&self, note: &TableNote) -> bool {
+        self.cells().any(|cell| cell.mark == note.mark())
     }
 }

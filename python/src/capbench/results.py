@@ -83,7 +83,7 @@ class Benchmark(TypedDict):
     average_frames: float
     """Mean length in frames: the benchmark."""
     corrected_buffer_s: float
-    """The same, minus what was read from the buffer meanwhile."""
+    """Seconds that the buffer lasts: the same, minus what was read from it meanwhile."""
     implied_buffer_s: float
     """Seconds that the mean length lasts at the theoretical rate."""
     max_frames: int
@@ -185,14 +185,6 @@ class Change(TypedDict):
     """The change that makes both sides equal (Hodges and Lehmann)."""
 
 
-class ClaimEvidenceFigures(TypedDict):
-    """The figures of the claim."""
-
-    text: str
-    """The publication's words, with the measured figures."""
-    what: Literal['figures']
-
-
 class ClaimEvidenceCannotRun(TypedDict):
     """The claim needs a method that cannot run here."""
 
@@ -245,6 +237,64 @@ class ClaimEvidenceVisits(TypedDict):
     visits: int
     """How many."""
     what: Literal['visits']
+
+
+class ClaimValueWords(TypedDict):
+    """Words of the publication's file, or the label of a place or method."""
+
+    what: Literal['words']
+    words: str
+    """The words."""
+
+
+class ClaimValueUnmeasured(TypedDict):
+    """A figure that no trial shows."""
+
+    what: Literal['unmeasured']
+
+
+class ClaimValueLeastShare(TypedDict):
+    """The smallest of several captured shares."""
+
+    share: float
+    """The share of the sent frames."""
+    what: Literal['least_share']
+
+
+class ClaimValueWorkTime(TypedDict):
+    """The time that the work of a packet takes on the publication's host."""
+
+    ns: float
+    """The time in nanoseconds."""
+    what: Literal['work_time']
+
+
+class ClaimValuePlaces(TypedDict):
+    """The selected places."""
+
+    labels: list[str]
+    """Their labels."""
+    what: Literal['places']
+
+
+class ClaimValueBuffered(TypedDict):
+    """Buffers contained more than a few of the sent frames when sending ended."""
+
+    share: float
+    """The largest share of the sent frames."""
+    what: Literal['buffered']
+
+
+class ClaimValueGeneratorSlowed(TypedDict):
+    """The receiver's work slowed the generator in some of the trials."""
+
+    what: Literal['generator_slowed']
+
+
+class ClaimValueNothing(TypedDict):
+    """A note whose condition is not met."""
+
+    what: Literal['nothing']
 
 
 Clock: TypeAlias = Literal['planned_send_time', 'generator_time', 'arrival_time']
@@ -358,7 +408,7 @@ class ComparisonOutcomeJudged(TypedDict):
     may_be_worse: int
     """Figures that show no difference, but may be worse."""
     more_trials_decide: bool
-    """Whether more trials in both runs decide those."""
+    """Whether more trials in both runs decide the figures with too few. Of runs of hosts, more runs do."""
     not_worse: int
     """Figures that show no difference, and are not worse by more than the threshold."""
     too_few_trials: int
@@ -1029,7 +1079,7 @@ class FactTrialsTracerCost(TypedDict):
 
 
 class FactBenchVerdictEveryTrialInvalid(TypedDict):
-    """No method can be named, because trials are invalid."""
+    """No method can be named, because every trial is invalid."""
 
     about: Literal['bench']
     what: Literal['verdict']
@@ -1114,7 +1164,7 @@ class FactBenchCostsEqual(TypedDict):
 
 
 class FactComparisonOfRuns(TypedDict):
-    """What follows for two runs."""
+    """What a comparison of two runs shows."""
 
     about: Literal['comparison']
     outcome: ComparisonOutcome
@@ -1343,6 +1393,16 @@ class HighLoss(TypedDict):
     """High-loss trials."""
 
 
+class HostFactPath(TypedDict):
+    """A fact of a group, by its path in the results file."""
+
+    path: str
+
+
+HostFact: TypeAlias = Literal['capbench_version'] | Literal['kernel_release'] | Literal['kernel_version'] | Literal['machine'] | Literal['cpu_model'] | Literal['cpus_online'] | Literal['cpus_allowed'] | Literal['virtual_machine'] | Literal['irq_accounting'] | Literal['memory_bytes'] | Literal['in_user_namespace'] | Literal['missing_capabilities'] | Literal['netdev_max_backlog'] | Literal['rmem_max_bytes'] | HostFactPath
+"""A fact about a host that is compared."""
+
+
 class HugePages(TypedDict):
     """A pool of huge pages."""
 
@@ -1433,6 +1493,19 @@ class Interval(TypedDict):
     """Frames delivered only because the buffer had room until the generator paused. Without pauses they would be lost in the end."""
     worst_100ms_lost: int | None
     """Most frames that were lost within 100 ms; absent if frames were not inspected one by one."""
+
+
+IntervalMethod: TypeAlias = Literal['order_statistics']
+"""What the interval around a median is."""
+
+
+class InvalidTrial(TypedDict):
+    """A trial that is invalid, and why."""
+
+    because: str
+    """Why it is invalid."""
+    trial: NotRequired[int]
+    """Its number; absent in files of earlier versions, whose reason names it."""
 
 
 class IrqAccounting(TypedDict):
@@ -1594,7 +1667,7 @@ class LeftOut(TypedDict):
 
 
 class Leg(TypedDict):
-    """A leg over all trials, in nanoseconds."""
+    """A part of the way of a frame, such as that from the kernel to the application, over all trials. Times are in nanoseconds."""
 
     mean_ns: float
     """Mean of the means."""
@@ -2424,7 +2497,7 @@ class NumaNode(TypedDict):
 
 
 class OddFrames(TypedDict):
-    """Frames that arrived and are not delivered ones, or not in order."""
+    """Frames that arrived otherwise than they were sent. Facts about trials and about soaks count them."""
 
     corrupt: int
     """Damaged frames."""
@@ -2898,20 +2971,6 @@ class RingGeometryDescribed(TypedDict):
     """The description."""
 
 
-class RingGeometryProgram(TypedDict):
-    """Those of a program, chosen by its command line. `{interface}` in it is the name of the interface."""
-
-    command: str
-    """The command line."""
-    interface: str
-    """Name of the interface."""
-    kind: Literal['program']
-
-
-RingGeometry: TypeAlias = RingGeometryReceiveBuffer | RingGeometrySlots | RingGeometryBlocks | RingGeometryUmem | RingGeometryDescribed | RingGeometryProgram
-"""Buffers of a capture as granted, sizes in bytes."""
-
-
 class Rings(TypedDict):
     """Descriptors in each ring (`ethtool -g`)."""
 
@@ -2998,8 +3057,8 @@ RunSide: TypeAlias = Literal['A', 'B']
 class RunsDifferenceHost(TypedDict):
     """A fact about the host."""
 
-    fact: str
-    """Its name in words, or its path in the results file."""
+    fact: HostFact
+    """The fact."""
     now: str
     """The later value."""
     of: Literal['host']
@@ -3091,7 +3150,7 @@ class SearchWarningUnsentFrames(TypedDict):
     """The generator left frames unsent, which count as lost."""
 
     all_trials: int
-    """Trials of the search."""
+    """Trials of the search, without the self-test."""
     trials: list[int]
     """The numbers of the trials."""
     what: Literal['unsent_frames']
@@ -3126,7 +3185,7 @@ class SearchWarningSelfTestByPlan(TypedDict):
 
 
 class Searched(TypedDict):
-    """One search."""
+    """One search for the longest burst without loss."""
 
     end: NotRequired[BurstEnd]
     """How it ended; `found` in results of early versions."""
@@ -3699,6 +3758,56 @@ class SweepSeries(TypedDict):
     """Its placement and load."""
 
 
+class TableNotePublication(TypedDict):
+    """A note of the publication's file."""
+
+    what: Literal['publication']
+    words: str
+    """The words of the file."""
+
+
+class TableNoteCannotRun(TypedDict):
+    """A method of the table cannot run here."""
+
+    because: str
+    """Why it cannot."""
+    method: str
+    """The method."""
+    what: Literal['cannot_run']
+
+
+class TableNoteAboveLineRate(TypedDict):
+    """A published rate is above the line rate."""
+
+    what: Literal['above_line_rate']
+
+
+class TableNoteLoadNotReached(TypedDict):
+    """The generator sent less than the load of the publication."""
+
+    what: Literal['load_not_reached']
+
+
+class TableNoteBuffered(TypedDict):
+    """When sending ended, buffers contained more than this share of the sent frames."""
+
+    above: float
+    """The share."""
+    what: Literal['buffered']
+
+
+class TableNoteLoadNotReachedAndBuffered(TypedDict):
+    """Both: the load was not reached, and buffers contained more than this share."""
+
+    above: float
+    """The share."""
+    what: Literal['load_not_reached_and_buffered']
+
+
+TableNote: TypeAlias = TableNotePublication | TableNoteCannotRun | TableNoteAboveLineRate | TableNoteLoadNotReached | TableNoteBuffered | TableNoteLoadNotReachedAndBuffered
+"""A note below a table: a known flaw, or what a mark of its numbers means."""
+
+
 class TestFactNoneLost(TypedDict):
     """No frame is lost at the highest load."""
 
@@ -3937,6 +4046,21 @@ class TransmitQueue(TypedDict):
     """CPUs that send on it (transmit packet steering), as a list. Empty if not set."""
 
 
+class TrialConditions(TypedDict):
+    """The conditions of the trials of a reproduction."""
+
+    length_range_s: NotRequired[list[float]]
+    """The shortest and the longest trial, seconds; absent without a trial."""
+    quiet_s: float
+    """How long a trial waited for missing frames, seconds."""
+    scale: float
+    """Length of trials, as a share of the published length."""
+    search_width: float
+    """The distance of the bounds of searches, as a share of the upper one."""
+    visits: int
+    """Visits of each point."""
+
+
 TrialFact: TypeAlias = Literal['engine', 'capture', 'generator', 'cpus', 'length', 'load_independent']
 """A fact about a trial that is not part of its set-up and must still be equal."""
 
@@ -3965,6 +4089,10 @@ class Try(TypedDict):
     """Its number."""
 
 
+Undecided: TypeAlias = Literal['not_measured', 'one_visit', 'buffered', 'visits_disagree', 'load_not_reached']
+"""Why visits meet neither a limit nor its contrary."""
+
+
 UnequalBecause: TypeAlias = Literal['one_flow', 'one_queue']
 """Why one member got more than others."""
 
@@ -3991,6 +4119,15 @@ Unfit: TypeAlias = UnfitTooFewNumbers | UnfitOffTheLaw
 
 Verdict: TypeAlias = Literal['lossless', 'lossy', 'generator_limited', 'invalid']
 """How a trial ended."""
+
+
+class VerifiedFile(TypedDict):
+    """A capture file whose frames were verified after the trial."""
+
+    format: str
+    """The name of its format."""
+    is_on_disk: bool
+    """Whether a disk had it, and not memory."""
 
 
 Way: TypeAlias = Literal['whole', 'less_fastest', 'kernel_to_application']
@@ -4091,19 +4228,22 @@ class BurstAtPoint(TypedDict):
     """The point."""
 
 
-class CaptureFacts(TypedDict):
-    """What captured the frames of a trial, as results keep it."""
+class ClaimValueFigure(TypedDict):
+    """A measured figure."""
 
-    engine: Engine
-    """What received the frames."""
-    moderation: NotRequired[Moderation2]
-    """Interrupt moderation of the interface, as the driver granted it; absent if the set-up asks for none."""
-    ring: RingGeometry
-    """Buffers as granted."""
-    shortfalls: NotRequired[list[str]]
-    """Requested properties that the capture did not get."""
-    time_source: NotRequired[TimeSource]
-    """Source of the timestamps; absent for programs."""
+    quantity: Quantity
+    """Its quantity."""
+    value: float
+    """Its value."""
+    what: Literal['figure']
+
+
+class ClaimValueUndecided(TypedDict):
+    """Why a point does not decide the claim."""
+
+    what: Literal['undecided']
+    why: Undecided
+    """The reason."""
 
 
 class Column(TypedDict):
@@ -4150,8 +4290,10 @@ class Comparison2(TypedDict):
     """The quantity of its curves, if it has curves: columns of this quantity over the rows."""
     id: str
     """Identifier, unique in its run, of letters, digits and `-`."""
+    note_facts: NotRequired[list[TableNote]]
+    """The same as facts: known flaws, explanations of marks. Absent in files of versions that did not write them."""
     notes: list[str]
-    """Notes below the table: known flaws, explanations of marks."""
+    """Notes below the table in words, for readers of the file. The report makes them when the reproduction is saved."""
     rows: list[Row]
     """Rows, with one cell per column."""
     rows_are: RowHeader
@@ -4328,10 +4470,10 @@ class Disturbance(TypedDict):
 class EndedSearches(TypedDict):
     """Searches for a burst with the same end."""
 
-    because: NotRequired[str]
-    """Why the first of them ended so, if it saved a reason."""
     end: BurstEnd
     """How they ended."""
+    invalid: NotRequired[InvalidTrial]
+    """The invalid trial that ended the first of them, if one did."""
     points: list[SweepPoint]
     """The points with such a search."""
 
@@ -4570,7 +4712,7 @@ class FactSoakAnswerLoss(TypedDict):
 
 
 class FactSoakOddFrames(TypedDict):
-    """Frames arrived that are not delivered ones, or not in order."""
+    """Frames arrived otherwise than they were sent."""
 
     about: Literal['soak']
     frames: OddFrames
@@ -4626,7 +4768,7 @@ class FactTrialsLivelock(TypedDict):
 
 
 class FactTrialsOddFrames(TypedDict):
-    """Frames arrived that no trial delivers, or out of order."""
+    """Frames arrived otherwise than they were sent."""
 
     about: Literal['trials']
     frames: OddFrames
@@ -4662,13 +4804,13 @@ class FactQueues(TypedDict):
 
     about: Literal['queues']
     against: list[QueueFinding]
-    """What stands against capture."""
+    """What speaks against capture."""
     interface: str
     """The interface."""
 
 
 class FactBenchVerdictNoAnswer(TypedDict):
-    """The host disturbed the trials with losses."""
+    """The sound trials do not show that a method sustains a load: the host disturbed those with losses, or the generator did not send the load."""
 
     about: Literal['bench']
     what: Literal['verdict']
@@ -4780,7 +4922,7 @@ class FactBenchCostsDiffer(TypedDict):
 
 
 class FactComparisonOfMethods(TypedDict):
-    """What follows for methods that took turns."""
+    """What comparisons of methods that took turns show."""
 
     about: Literal['comparison']
     compared: list[ComparedMethods]
@@ -5388,6 +5530,24 @@ class RingCost(TypedDict):
     """The ring."""
 
 
+class RingGeometryProgram(TypedDict):
+    """Those of a program, chosen by its command line. `{interface}` in it is the name of the interface."""
+
+    command: str
+    """The command line; in files of older versions also what follows."""
+    file: NotRequired[VerifiedFile]
+    """The file that it wrote; absent if it only counts frames."""
+    interface: str
+    """Name of the interface."""
+    kind: Literal['program']
+    remark: NotRequired[str]
+    """A remark on its results, which its definition has."""
+
+
+RingGeometry: TypeAlias = RingGeometryReceiveBuffer | RingGeometrySlots | RingGeometryBlocks | RingGeometryUmem | RingGeometryDescribed | RingGeometryProgram
+"""Buffers of a capture as granted, sizes in bytes."""
+
+
 class RiseAnswerAppears(TypedDict):
     """It does."""
 
@@ -5457,7 +5617,7 @@ class ScalesLessThanLoad(TypedDict):
 
 
 class ScalesNotAtAll(TypedDict):
-    """More than one member bring nothing."""
+    """The rate does not grow from one member to the next number."""
 
     limit: Limit
     """What stops them."""
@@ -5487,7 +5647,7 @@ class ScalesUpToLast(TypedDict):
 
 
 Scales: TypeAlias = ScalesNeeds | ScalesNeedsByLaw | ScalesNoNumberIsEnough | ScalesLessThanLoad | ScalesNotAtAll | ScalesUpTo | ScalesUpToLast
-"""How a method scales. The first four are answers about a requested load."""
+"""How a method scales. The first four are answers about a requested rate, the others about maximum load."""
 
 
 class Scaling(TypedDict):
@@ -5747,7 +5907,7 @@ class TestedFrameLoss(TypedDict):
     ends_without_loss: bool
     """Whether the last two trials sent everything and lost nothing, as the standard requires. If not, no lower load was left."""
     maximum: MaximumRate
-    """100 %."""
+    """The rate of which loads are shares: 100 %."""
     points: list[LossPoint]
     """The curve, the highest load first."""
     step_percent: Percent
@@ -5895,7 +6055,9 @@ class Burst2(TypedDict):
     """One search."""
 
     because: NotRequired[str]
-    """Why a trial of it is invalid, if that ended the search."""
+    """The invalid trial that ended the search in words, for readers of the file. The report makes them when the sweep is saved."""
+    because_fact: NotRequired[InvalidTrial]
+    """The same as a fact. Absent in files of versions that did not write it."""
     burst_pps: float
     """The rate of the burst."""
     drained_pps: float
@@ -5919,6 +6081,29 @@ class BurstRange(TypedDict):
     """Number of points at which none was found."""
     shortest: MeanBurst
     """The shortest of the points."""
+
+
+class CaptureFacts(TypedDict):
+    """What captured the frames of a trial, as results keep it."""
+
+    engine: Engine
+    """What received the frames."""
+    moderation: NotRequired[Moderation2]
+    """Interrupt moderation of the interface, as the driver granted it; absent if the set-up asks for none."""
+    ring: RingGeometry
+    """Buffers as granted."""
+    shortfalls: NotRequired[list[str]]
+    """Requested properties that the capture did not get."""
+    time_source: NotRequired[TimeSource]
+    """Source of the timestamps; absent for programs."""
+
+
+class ClaimValueLosses(TypedDict):
+    """Where frames were lost."""
+
+    losses: list[LostAt]
+    """The places with their frames."""
+    what: Literal['losses']
 
 
 class Comparison(TypedDict):
@@ -5947,9 +6132,9 @@ class Comparison(TypedDict):
     now: str
     """The compared run or method."""
     only_now: list[Setup]
-    """Set-ups that only the second has."""
+    """Set-ups that only the later run has."""
     only_then: list[Setup]
-    """Set-ups that only the first has."""
+    """Set-ups that only the earlier run has."""
     paired: bool
     """Whether trials were compared in pairs that ran one after the other."""
     tested: int
@@ -6551,7 +6736,7 @@ class MethodBursts(TypedDict):
     method: str
     """The method."""
     range: BurstRange
-    """Over the axis."""
+    """The shortest and the longest of them over the axis."""
     scene: SweepScene
     """Its placement and load."""
     trials: list[int]
@@ -6817,7 +7002,9 @@ class SweepOutcome(TypedDict):
     axis: AxisKind
     """The varied parameter."""
     interval: str
-    """The kind of interval given with medians."""
+    """The same in words."""
+    interval_method: NotRequired[IntervalMethod]
+    """What the intervals around medians are; absent in files of older versions."""
     points: list[PointRecord]
     """The points, in the order of the axis."""
     quiet_s: float
@@ -6844,10 +7031,6 @@ class ClaimEvidenceEffect(TypedDict):
     what: Literal['effect']
 
 
-ClaimEvidence: TypeAlias = ClaimEvidenceFigures | ClaimEvidenceCannotRun | ClaimEvidenceEffect | ClaimEvidenceLoadNotReached | ClaimEvidenceSlowCpus | ClaimEvidenceDisturbed | ClaimEvidenceVisits
-"""A part of the evidence for an answer."""
-
-
 class FactSearchGoals(TypedDict):
     """What goals have in common."""
 
@@ -6859,21 +7042,6 @@ class FactSearchGoals(TypedDict):
     shows: GoalFact
     """What they have in common."""
     what: Literal['goals']
-
-
-class FactReproductionClaim(TypedDict):
-    """The answer to a claim."""
-
-    about: Literal['reproduction']
-    answer: Answer
-    """The answer."""
-    claim: str
-    """The claim."""
-    evidence: list[ClaimEvidence]
-    """The evidence."""
-    publication: str
-    """The publication's key."""
-    what: Literal['claim']
 
 
 class GoalResult(TypedDict):
@@ -6899,48 +7067,6 @@ class GoalResult(TypedDict):
     """The quality of the result."""
     upper: Bound | None
     """Relevant Upper Bound."""
-
-
-class Judgement2(TypedDict):
-    """A claim of the publication, and its answer."""
-
-    answer: Answer
-    """The answer."""
-    chance: NotRequired[float]
-    """The probability that chance alone puts all these visits on one side; absent if the answer does not follow from that."""
-    claim: str
-    """The claim."""
-    evidence: NotRequired[list[ClaimEvidence]]
-    """The evidence. Absent in files of versions that did not write it."""
-    text: str
-    """The evidence in words, for readers of the file. The report makes them when the reproduction is saved."""
-    trials: list[int]
-    """Trials that support it."""
-    visits: NotRequired[int]
-    """Visits that support it: the minimum over its points; absent if nothing was measured."""
-
-
-class Reproduction(TypedDict):
-    """A repeated experiment."""
-
-    complete: bool
-    """Whether it completed."""
-    findings: list[Judgement2]
-    """Claims that hold, have changed, are inconclusive, or cannot be tested."""
-    here: list[str]
-    """How this run measured."""
-    key: str
-    """The publication."""
-    source: str
-    """Where it was published."""
-    tables: list[Comparison2]
-    """Tables."""
-    then: str
-    """How the publication measured."""
-    title: str
-    """Its authors and its subject."""
-    trials: list[int]
-    """Its trials."""
 
 
 class SearchOutcome(TypedDict):
@@ -6996,7 +7122,7 @@ class Results(TypedDict):
     environment: Environment
     """The host."""
     exit_code: NotRequired[int]
-    """The exit code of the command, once it ended; 128 + N when signal N stopped it. Absent while it runs, for a run that was killed, and for runs of earlier versions."""
+    """The exit code that follows from the results, once the run ended; 128 + N when signal N stopped it. Absent while it runs, for a run that was killed, and for runs of earlier versions."""
     findings: list[Finding]
     """Findings from these results."""
     host_id: NotRequired[str]
@@ -7029,6 +7155,53 @@ class Results(TypedDict):
     """One sweep per varied parameter. Their trials are in `trials`."""
     trials: list[TrialResult]
     """The trials, in the order in which they ran."""
+
+
+class ClaimEvidenceFigures(TypedDict):
+    """The publication's words, with the measured figures."""
+
+    values: NotRequired[dict[str, ClaimValue]]
+    """The value of each name."""
+    what: Literal['figures']
+    words: str
+    """The publication's words. Names of values are in braces."""
+
+
+ClaimEvidence: TypeAlias = ClaimEvidenceFigures | ClaimEvidenceCannotRun | ClaimEvidenceEffect | ClaimEvidenceLoadNotReached | ClaimEvidenceSlowCpus | ClaimEvidenceDisturbed | ClaimEvidenceVisits
+"""A part of the evidence for an answer."""
+
+
+class ClaimText(TypedDict):
+    """A text of a claim."""
+
+    values: NotRequired[dict[str, ClaimValue]]
+    """The value of each name."""
+    words: str
+    """The publication's words. Names of values are in braces."""
+
+
+class ClaimValueText(TypedDict):
+    """Another text of the claim."""
+
+    values: NotRequired[dict[str, ClaimValue]]
+    """The value of each name."""
+    what: Literal['text']
+    words: str
+    """The publication's words. Names of values are in braces."""
+
+
+class ClaimValueTexts(TypedDict):
+    """A text of the claim for each of several places."""
+
+    joined_by: str
+    """What is between two of them."""
+    texts: list[ClaimText]
+    """The texts."""
+    what: Literal['texts']
+
+
+ClaimValue: TypeAlias = ClaimValueWords | ClaimValueFigure | ClaimValueUnmeasured | ClaimValueLeastShare | ClaimValueWorkTime | ClaimValuePlaces | ClaimValueLosses | ClaimValueUndecided | ClaimValueBuffered | ClaimValueGeneratorSlowed | ClaimValueNothing | ClaimValueText | ClaimValueTexts
+"""What a name in a text of a claim stands for."""
 
 
 class Environment(TypedDict):
@@ -7097,6 +7270,21 @@ class FactSoakNoisy(TypedDict):
     segments: int
     """How many segments."""
     what: Literal['noisy']
+
+
+class FactReproductionClaim(TypedDict):
+    """The answer to a claim."""
+
+    about: Literal['reproduction']
+    answer: Answer
+    """The answer."""
+    claim: str
+    """The claim."""
+    evidence: list[ClaimEvidence]
+    """The evidence."""
+    publication: str
+    """The publication's key."""
+    what: Literal['claim']
 
 
 class FactTrialsRetried(TypedDict):
@@ -7183,6 +7371,25 @@ class Guarding(TypedDict):
     """Discarded attempts before it, with their disturbances."""
 
 
+class Judgement2(TypedDict):
+    """A claim of the publication, and its answer."""
+
+    answer: Answer
+    """The answer."""
+    chance: NotRequired[float]
+    """The probability that chance alone puts all these visits on one side; absent if the answer does not follow from that."""
+    claim: str
+    """The claim."""
+    evidence: NotRequired[list[ClaimEvidence]]
+    """The evidence. Absent in files of versions that did not write it."""
+    text: str
+    """The evidence in words, for readers of the file. The report makes them when the reproduction is saved."""
+    trials: list[int]
+    """Trials that support it."""
+    visits: NotRequired[int]
+    """Visits that support it: the minimum over its points; absent if nothing was measured."""
+
+
 class NoiseEarlier(TypedDict):
     """A reason of an earlier version, which stated it as text."""
 
@@ -7229,6 +7436,31 @@ class Recovery(TypedDict):
     """Whether the last probe was clean."""
 
 
+class Reproduction(TypedDict):
+    """A repeated experiment."""
+
+    complete: bool
+    """Whether it completed."""
+    conditions: NotRequired[TrialConditions]
+    """The conditions of its trials. Absent in files of versions that did not write them."""
+    findings: list[Judgement2]
+    """Claims that hold, have changed, are inconclusive, or cannot be tested."""
+    here: list[str]
+    """How this run measured: the words of the publication's file, then those of `conditions`, which the report makes when the reproduction is saved."""
+    key: str
+    """The publication."""
+    source: str
+    """Where it was published."""
+    tables: list[Comparison2]
+    """Tables."""
+    then: str
+    """How the publication measured."""
+    title: str
+    """Its authors and its subject."""
+    trials: list[int]
+    """Its trials."""
+
+
 class Retried(TypedDict):
     """A discarded attempt."""
 
@@ -7273,7 +7505,7 @@ class SoakRecord(TypedDict):
     noise: dict[str, int]
     """Noise reasons in words, with the number of segments that reported each, for readers of the file. The report makes the words when the record is saved."""
     noise_facts: NotRequired[list[NoisySegments]]
-    """Noise reasons, with the number of segments that reported each. Absent in files of versions that did not write it."""
+    """Noise reasons in the order of reports, with the number of segments that reported each. Absent in files of versions that did not write it."""
     planned_s: float
     """Planned time of sending."""
     segment_s: float

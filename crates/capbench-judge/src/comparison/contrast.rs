@@ -79,48 +79,71 @@ pub struct Contrast {
     pub judgement: Judgement,
 }
 
-/// Figures of one set-up with their trials. A stratum is a pair that ran together, else trials of one pace of the CPUs.
+/// Index of the earlier side where both sides are in an array.
+pub(super) const THEN: usize = 0;
+/// Index of the current side.
+pub(super) const NOW: usize = 1;
+
+/// The value of a figure in a trial.
+#[derive(Clone, Copy, Debug)]
+pub struct TrialValue {
+    /// The value, in the figure's unit.
+    pub value: f64,
+    /// The number of the trial.
+    pub trial: u32,
+}
+
+/// Values that are compared with each other: [`THEN`] and [`NOW`].
+pub type Stratum = [Vec<TrialValue>; 2];
+
+/// The values of one figure in one set-up. A stratum is a pair of trials that ran together, else trials of one pace of the CPUs, or
+/// the runs of a host.
 #[derive(Clone, Debug)]
 pub struct Matched {
     /// The set-up.
     pub setup: Setup,
     /// The figure.
     pub measure: Measure,
-    /// Values with their trials, of both sides, by stratum.
-    pub strata: Vec<[Vec<(f64, u32)>; 2]>,
-    /// Number of "at least" figures on each side.
+    /// The values.
+    pub strata: Vec<Stratum>,
+    /// How many values of each side may be higher: there the method lost nothing at the generator's maximum.
     pub at_least: [usize; 2],
 }
 
 impl Matched {
     fn values(&self, side: usize) -> impl Iterator<Item = f64> {
-        self.strata.iter().flat_map(move |sides| &sides[side]).map(|(value, _)| *value)
+        self.strata.iter().flat_map(move |stratum| &stratum[side]).map(|known| known.value)
     }
 
-    /// Whether the lower value is what the generator sent, and not a limit of the method.
-    pub(crate) fn is_of_generator(&self) -> bool {
-        let medians = [0, 1].map(|side| median(self.values(side)).unwrap_or_default());
-        let lower = usize::from(medians[1] < medians[0]);
+    fn median(&self, side: usize) -> f64 {
+        median(self.values(side)).unwrap_or_default()
+    }
+
+    /// Whether the generator made the lower side lower, and not the method: most values of that side may be higher.
+    fn is_of_generator(&self) -> bool {
+        let lower = if self.median(NOW) < self.median(THEN) { NOW } else { THEN };
         2 * self.at_least[lower] > self.values(lower).count()
     }
 
-    pub(crate) fn trials(&self) -> u32 {
-        (self.values(0).count() + self.values(1).count()) as u32
+    fn trials(&self) -> u32 {
+        (self.values(THEN).count() + self.values(NOW).count()) as u32
     }
 }
 
-/// Removes comparisons of generators.
-pub fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -> Option<LeftOut> {
+/// Removes the figures in which the generators are compared instead of the methods, and counts their trials. `trials_of` names what
+/// the trials are of.
+pub(super) fn remove_those_of_generator(matched: &mut Vec<Matched>, trials_of: &str) -> Option<LeftOut> {
     let trials = matched.iter().filter(|matched| matched.is_of_generator()).map(Matched::trials).sum();
     matched.retain(|matched| !matched.is_of_generator());
-    (trials > 0).then(|| LeftOut { of: of.into(), because: NotCompared::RateOfGenerator, trials })
+    (trials > 0).then(|| LeftOut { of: trials_of.into(), because: NotCompared::RateOfGenerator, trials })
 }
 
-/// A contrast, and the lowest probability possible with its number of trials.
+/// A contrast before it is judged together with the others.
 #[derive(Debug)]
 pub struct Tested {
     /// The contrast.
     pub contrast: Contrast,
+    /// The lowest probability that is possible with its number of trials.
     least: f64,
     /// Whether all values are equal: no permutation proves anything, and nothing changed.
     is_constant: bool,
@@ -132,8 +155,8 @@ impl Tested {
         let measure = matched.first()?.measure;
         let setups: Vec<&Setup> = matched.iter().map(|matched| &matched.setup).collect();
         let mut groups: Vec<Groups> = Vec::new();
-        for [then, now] in matched.iter().flat_map(|matched| &matched.strata) {
-            groups.push((scaled(measure, then), scaled(measure, now)));
+        for stratum in matched.iter().flat_map(|matched| &matched.strata) {
+            groups.push((scaled(measure, &stratum[THEN]), scaled(measure, &stratum[NOW])));
         }
         let least = least_by_chance(groups.iter().map(|(then, now)| (then.len(), now.len())));
         let shift = aligned::shift(&groups, LEVEL)?;
@@ -141,13 +164,14 @@ impl Tested {
             setup: Setup::common(&setups),
             setups: matched.len() as u32,
             measure,
-            then: Side::from_matched(measure, matched, 0),
-            now: Side::from_matched(measure, matched, 1),
+            then: Side::from_matched(measure, matched, THEN),
+            now: Side::from_matched(measure, matched, NOW),
             change: Change {
                 middle: measure.change(shift.middle),
                 low: shift.ends.map(|(low, _)| measure.change(low)),
                 high: shift.ends.map(|(_, high)| measure.change(high)),
             },
+            // With a single value on each side every probability is 1.
             by_chance: (least < 1.0).then(|| aligned::test(&groups, 0.0).two_sided()),
             corrected: None,
             judgement: Judgement::TooFewVisits,
@@ -162,20 +186,20 @@ impl Tested {
 }
 
 /// The values on the scale on which differences are computed.
-fn scaled(measure: Measure, values: &[(f64, u32)]) -> Vec<f64> {
-    values.iter().map(|(value, _)| measure.scaled(*value)).collect()
+fn scaled(measure: Measure, values: &[TrialValue]) -> Vec<f64> {
+    values.iter().map(|known| measure.scaled(known.value)).collect()
 }
 
 impl Side {
-    /// The earlier side (0) or the current one (1) of these figures.
+    /// One side of these figures: [`THEN`] or [`NOW`].
     fn from_matched(measure: Measure, matched: &[&Matched], side: usize) -> Self {
         let mut trials = Vec::new();
         let mut values = Vec::new();
-        for (value, trial) in
-            matched.iter().flat_map(|matched| &matched.strata).flat_map(|sides| &sides[side])
-        {
-            trials.push(*trial);
-            values.push(*value);
+        for stratum in matched.iter().flat_map(|matched| &matched.strata) {
+            for known in &stratum[side] {
+                trials.push(known.trial);
+                values.push(known.value);
+            }
         }
         let lossy = values.iter().filter(|value| **value > 0.0).count() as u32;
         Self {
@@ -186,7 +210,7 @@ impl Side {
     }
 }
 
-/// Every set-up separately, then all set-ups of a method together, then all of them.
+/// Every set-up separately, then all set-ups of a method together, then all of them. A group of one set-up is tested once.
 pub fn all(matched: &[Matched]) -> Vec<Tested> {
     let mut groups: Vec<Vec<&Matched>> = matched.iter().map(|matched| vec![matched]).collect();
     for (_, of_method) in by_key(matched, |matched| (matched.measure, &matched.setup.method)) {
@@ -198,19 +222,21 @@ pub fn all(matched: &[Matched]) -> Vec<Tested> {
     groups.iter().filter_map(|group| Tested::from_matched(group)).collect()
 }
 
-/// Adds a group, unless it is known.
+/// Adds a group, unless there is one with the same members.
 fn add_group<'m>(groups: &mut Vec<Vec<&'m Matched>>, group: Vec<&'m Matched>) {
-    for known in groups.iter() {
-        let is_same = known.iter().zip(&group).all(|(a, b)| std::ptr::eq(*a, *b));
-        if known.len() == group.len() && is_same {
-            return;
-        }
+    if !groups.iter().any(|known| are_same(known, &group)) {
+        groups.push(group);
     }
-    groups.push(group);
 }
 
-/// The contrasts that count as comparisons (Tarone, 1990): as many share the level as could be significant then. A contrast with
-/// too few trials for the level, or with equal values, is never significant. The assignment to sides does not matter for that.
+fn are_same(one: &[&Matched], other: &[&Matched]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| std::ptr::eq(*a, *b))
+}
+
+/// For each contrast, whether it counts as a comparison (Tarone, 1990). The comparisons share the level, and a contrast counts only
+/// if it could be significant at its share. So the smallest number of shares is chosen at which no more contrasts count than there
+/// are shares. A contrast with too few trials for its share, or with equal values, is never significant, whichever values are on
+/// which side.
 fn testable(tested: &[Tested]) -> Vec<bool> {
     for sharing in 1..=tested.len() {
         let level = FALSE_ALARMS / sharing as f64;
@@ -231,20 +257,22 @@ pub(crate) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contra
             chances.push(tested.contrast.by_chance.unwrap_or(1.0));
         }
     }
-    let number = chances.len();
+    let number_of_tests = chances.len();
     let mut corrected = corrected(&chances).into_iter();
     let mut contrasts = Vec::new();
     for (tested, is_testable) in tested.into_iter().zip(testable) {
+        // Equal values on both sides are known not to differ, if there are enough of them for a test.
         let is_unchanged = tested.is_constant && tested.least <= FALSE_ALARMS;
         let mut contrast = tested.contrast;
         contrast.corrected = if is_testable { corrected.next() } else { is_unchanged.then_some(1.0) };
         contrast.judgement = contrast.judge(thresholds);
         contrasts.push(contrast);
     }
-    (contrasts, number)
+    (contrasts, number_of_tests)
 }
 
-/// Visits per set-up and side with which each contrast of one set-up could be significant; `None` if each could already.
+/// Visits per set-up and side with which each contrast of one set-up could be significant; `None` if each could already. With
+/// `paired`, visits of both sides are pairs.
 pub(crate) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32> {
     let mut single = contrasts.iter().filter(|contrast| contrast.setups == 1);
     if !single.any(|contrast| contrast.judgement == Judgement::TooFewVisits) {
@@ -268,28 +296,33 @@ fn least_with(visits: usize, paired: bool) -> f64 {
 }
 
 impl Contrast {
+    /// The judgement by the corrected probability, and by the size of the change.
     fn judge(&self, thresholds: Thresholds) -> Judgement {
         let Some(corrected) = self.corrected else { return Judgement::TooFewVisits };
         if corrected > FALSE_ALARMS {
             return Judgement::NotShown;
         }
-        if let Some(judgement) = self.onset() {
+        if let Some(judgement) = self.onset_of_loss() {
             return judgement;
         }
-        let middle = self.change.middle;
+        let change = self.change.middle;
         let threshold = match self.measure.scale() {
             Scale::Ratio => thresholds.relative,
             Scale::Difference => thresholds.loss,
         };
-        match (middle.abs() >= threshold, (middle > 0.0) == (self.measure.better() == Better::Higher)) {
-            (false, _) => Judgement::BelowThreshold,
-            (true, true) => Judgement::Improvement,
-            (true, false) => Judgement::Regression,
+        if change.abs() < threshold {
+            return Judgement::BelowThreshold;
         }
+        let is_better = match self.measure.better() {
+            Better::Higher => change > 0.0,
+            Better::Lower => change <= 0.0,
+        };
+        if is_better { Judgement::Improvement } else { Judgement::Regression }
     }
 
-    /// Loss on one side only: one delivered every frame in all trials, and the other lost some in most, of any size.
-    fn onset(&self) -> Option<Judgement> {
+    /// The judgement of a loss that one side has in most trials, and the other in none. Its size does not matter. `None` of other
+    /// figures.
+    fn onset_of_loss(&self) -> Option<Judgement> {
         let then = self.then.lossy? as usize;
         let now = self.now.lossy? as usize;
         match (then, now) {

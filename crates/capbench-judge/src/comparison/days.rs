@@ -76,8 +76,9 @@ pub fn day_by_day(figures: &Figures, thresholds: Thresholds) -> DaysCompared {
     days.drain(..all_days.saturating_sub(LAST_DAYS));
     let mut compared = Vec::new();
     let mut without = 0;
+    // Before the first day there is none to compare with.
     for nth in 1..days.len() {
-        match around(figures, &days, nth, thresholds) {
+        match compared_day(figures, &days, nth, thresholds) {
             Some(day) => compared.push(day),
             None => without += 1,
         }
@@ -91,8 +92,8 @@ pub fn day_by_day(figures: &Figures, thresholds: Thresholds) -> DaysCompared {
     DaysCompared { days, all_days, compared: compared.len(), without, level, changes, conclusion }
 }
 
-/// The days from one on against those before. `None` if no host has a set-up on both sides.
-fn around(figures: &Figures, days: &[String], nth: usize, thresholds: Thresholds) -> Option<Day> {
+/// Compares the `nth` day and those after it with those before it. `None` if no host has a set-up on both sides.
+fn compared_day(figures: &Figures, days: &[String], nth: usize, thresholds: Thresholds) -> Option<Day> {
     let before = &days[nth.saturating_sub(COMPARED_DAYS)..nth];
     let after = &days[nth..days.len().min(nth + COMPARED_DAYS)];
     let mut all = Vec::new();
@@ -118,13 +119,15 @@ fn around(figures: &Figures, days: &[String], nth: usize, thresholds: Thresholds
     Some(Day { day, compared })
 }
 
-/// The changes with this judgement that chance explains with up to this probability.
+/// The changes with this judgement that chance explains with up to this probability. Several days show one change: its day is the one
+/// that chance explains least.
 fn shown(days: &[Day], judgement: Judgement, level: f64) -> Vec<DayChange> {
     let mut changes: Vec<DayChange> = Vec::new();
     for Day { day, compared } in days {
         for contrast in compared.comparison.judged(judgement) {
             let is_shown = contrast.corrected.is_some_and(|by_chance| by_chance <= level);
-            if contrast.setups != 1 || !is_shown {
+            let is_of_one_setup = contrast.setups == 1;
+            if !is_of_one_setup || !is_shown {
                 continue;
             }
             let change = DayChange {

@@ -1,18 +1,23 @@
 //! Compares two values of a column over all hosts: two kernels, two drivers, two campaigns.
 //!
-//! `figures` has what is compared. The test is that of two runs: a permutation test of aligned ranks. A stratum is a host with one set-up, so differences between
-//! hosts are no differences between the values. A figure is a run, the median of its trials: what happened to a run happened to
-//! all of its trials. So what is permuted are the runs of a host.
+//! The test is that of two runs: a permutation test of aligned ranks. A stratum is a host with one set-up, so differences between
+//! hosts are no differences between the values. A figure is that of a run, the median of its trials: what happened to a run happened
+//! to all of its trials. So the runs of a host are permuted.
+//!
+//! | file | what |
+//! |---|---|
+//! | `figures` | what is compared |
+//! | `worse` | which hosts became worse |
 
 mod figures;
 mod worse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::comparison::contrast::{Matched, without_those_of_generator};
+use crate::comparison::contrast::{Matched, NOW, THEN, TrialValue, remove_those_of_generator};
 use crate::comparison::note::ComparisonNote;
 use crate::comparison::setup::COMMON_LOAD;
-use crate::comparison::{Better, Comparison, LeftOut, Measure, NotCompared, Setup, Thresholds};
+use crate::comparison::{Better, Comparison, Inputs, LeftOut, Measure, NotCompared, Setup, Thresholds};
 use crate::thresholds::EQUAL_LOADS;
 use capbench_model::statistics::median;
 
@@ -62,7 +67,7 @@ pub struct HostsCompared {
     pub runs: usize,
 }
 
-/// Compares two values of a column. Without `values` the column must have two; the earlier one is the first.
+/// Compares two values of the column `by`. Without `values` the column must have two; the earlier one is the first.
 ///
 /// # Errors
 /// The values cannot be compared.
@@ -72,27 +77,25 @@ pub fn of_figures(
     values: Option<[String; 2]>,
     thresholds: Thresholds,
 ) -> Result<HostsCompared> {
-    let [then, now] = match values {
-        Some(values) => chosen(figures, by, values)?,
-        None => only_two(figures, by)?,
+    let indices = match values {
+        Some(values) => indices_of_named(figures, by, values)?,
+        None => indices_of_only_two(figures, by)?,
     };
-    let sides = Sides::from_figures(figures, [then, now]);
-    let (strata, unlike) = sides.strata();
-    let changes = strata.iter().map(Stratum::change).collect::<Vec<_>>();
+    let names = indices.map(|value| figures.values[value].as_str());
+    let sides = Sides::from_figures(figures, indices);
+    let Strata { strata, runs_at_unlike_loads } = sides.strata();
     let mut matched = matched(&strata);
-    let names = [then, now].map(|value| figures.values[value].as_str());
     if matched.is_empty() {
+        let [then, now] = names;
         return Err(refused(format!(
-            "--by {by}: no host has the same set-up with {} and with {}: {}; hosts are compared with themselves only",
-            names[0],
-            names[1],
+            "--by {by}: no host has the same set-up with {then} and with {now}: {}; hosts are compared with themselves only",
             sides.described(names)
         )));
     }
-    let mut left_out: Vec<LeftOut> = without_those_of_generator(&mut matched, "both").into_iter().collect();
+    let mut left_out: Vec<LeftOut> = remove_those_of_generator(&mut matched, "both").into_iter().collect();
     for (because, trials) in [
-        (NotCompared::UnlikeCommonLoadsOfHost, unlike),
-        (NotCompared::UnknownHost, sides.without_host),
+        (NotCompared::UnlikeCommonLoadsOfHost, runs_at_unlike_loads),
+        (NotCompared::UnknownHost, sides.runs_without_host),
         (NotCompared::WithoutFigure, figures.left_out as usize),
     ] {
         let trials = u32::try_from(trials).unwrap_or(u32::MAX);
@@ -101,21 +104,26 @@ pub fn of_figures(
         }
     }
     let hosts: BTreeSet<&str> = strata.iter().map(|stratum| stratum.host).collect();
-    let own: BTreeSet<usize> = strata.iter().flat_map(|stratum| stratum.runs()).collect();
-    let note_facts = notes(figures, &own);
+    let compared_runs: BTreeSet<usize> = strata.iter().flat_map(|stratum| stratum.runs()).collect();
+    let inputs = Inputs { paired: false, matched: &matched, thresholds, left_out };
     let mut comparison = Comparison {
         hosts: Some(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
-        note_facts,
+        note_facts: notes(figures, &compared_runs),
         visits_needed: None,
-        ..Comparison::from_matched(names.map(String::from), false, &matched, thresholds, left_out)
+        ..Comparison::new(names.map(String::from), inputs)
     };
     // The median over hosts of unlike speed says nothing of the change of each.
     for contrast in &mut comparison.contrasts {
         contrast.then.median = None;
         contrast.now.median = None;
     }
-    let paired = hosts.len();
-    Ok(HostsCompared { comparison, changes, paired, only: sides.only(&hosts), runs: own.len() })
+    Ok(HostsCompared {
+        comparison,
+        changes: strata.iter().map(Stratum::change).collect(),
+        paired: hosts.len(),
+        only: sides.only(&hosts),
+        runs: compared_runs.len(),
+    })
 }
 
 fn refused(reason: String) -> JudgeError {
@@ -123,7 +131,7 @@ fn refused(reason: String) -> JudgeError {
 }
 
 /// The indices of the values that the user named.
-fn chosen(figures: &Figures, by: &str, values: [String; 2]) -> Result<[usize; 2]> {
+fn indices_of_named(figures: &Figures, by: &str, values: [String; 2]) -> Result<[usize; 2]> {
     let [then, now] = &values;
     if then == now {
         return Err(refused(format!("--values: {then} is named twice; name two values of {by}")));
@@ -138,15 +146,16 @@ fn chosen(figures: &Figures, by: &str, values: [String; 2]) -> Result<[usize; 2]
 }
 
 /// The indices of the only two values, the one that was measured first before the other.
-fn only_two(figures: &Figures, by: &str) -> Result<[usize; 2]> {
-    let mut first: BTreeMap<usize, i64> = BTreeMap::new();
+fn indices_of_only_two(figures: &Figures, by: &str) -> Result<[usize; 2]> {
+    let mut first_start: BTreeMap<usize, i64> = BTreeMap::new();
     for figure in &figures.all {
         let Some(value) = figure.value_of else { continue };
-        let started = figures.runs[figure.run].started_us;
-        first.entry(value).and_modify(|earliest| *earliest = started.min(*earliest)).or_insert(started);
+        let started_us = figures.runs[figure.run].started_us;
+        let earliest = first_start.entry(value).or_insert(started_us);
+        *earliest = started_us.min(*earliest);
     }
-    let mut values: Vec<usize> = first.keys().copied().collect();
-    values.sort_by_key(|value| (first[value], *value));
+    let mut values: Vec<usize> = first_start.keys().copied().collect();
+    values.sort_by_key(|value| (first_start[value], *value));
     match values[..] {
         [then, now] => Ok([then, now]),
         [] => Err(refused(format!("--by {by}: no trial that can be compared has a value of it"))),
@@ -172,7 +181,7 @@ fn listed(figures: &Figures) -> String {
     words.join(", ")
 }
 
-/// A host, and which set-up and figure of it.
+/// Which figure of a host, in which set-up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key<'f> {
     host: &'f str,
@@ -181,19 +190,25 @@ struct Key<'f> {
     measure: Measure,
 }
 
-/// The figures of runs with the first value, and with the second.
+/// The figures of runs with the first value ([`THEN`]), and with the second ([`NOW`]).
 type BothSides = [Vec<Figure>; 2];
+
+/// One figure of a host in one set-up.
+struct HostFigures<'f> {
+    key: Key<'f>,
+    sides: BothSides,
+}
 
 /// The figures of runs on both sides.
 struct Sides<'f> {
     figures: &'f Figures,
-    /// Of each host, set-up and figure, in the order of the dataset.
-    by_key: Vec<(Key<'f>, BothSides)>,
+    /// The figures of each host, in the order of the dataset.
+    of_hosts: Vec<HostFigures<'f>>,
     /// Runs with a side and without a host.
-    without_host: usize,
+    runs_without_host: usize,
 }
 
-/// The figures of a host in one set-up.
+/// The figures of a host in one set-up, of which both sides have at least one.
 struct Stratum<'f> {
     host: &'f str,
     setup: &'f Setup,
@@ -201,9 +216,16 @@ struct Stratum<'f> {
     sides: BothSides,
 }
 
+/// What is compared, and the number of runs that are not, because the common loads of their host differ.
+struct Strata<'f> {
+    strata: Vec<Stratum<'f>>,
+    runs_at_unlike_loads: usize,
+}
+
 impl<'f> Sides<'f> {
+    /// The figures with these two values, given by their indices.
     fn from_figures(figures: &'f Figures, values: [usize; 2]) -> Self {
-        let mut by_key: Vec<(Key<'f>, BothSides)> = Vec::new();
+        let mut of_hosts: Vec<HostFigures<'f>> = Vec::new();
         let mut places: BTreeMap<Key<'f>, usize> = BTreeMap::new();
         let mut without_host = BTreeSet::new();
         for figure in figures.of_runs() {
@@ -216,57 +238,58 @@ impl<'f> Sides<'f> {
             };
             let key = Key { host, setup: figure.setup, measure: figure.measure };
             let place = *places.entry(key).or_insert_with(|| {
-                by_key.push((key, Default::default()));
-                by_key.len() - 1
+                of_hosts.push(HostFigures { key, sides: Default::default() });
+                of_hosts.len() - 1
             });
-            by_key[place].1[side].push(figure);
+            of_hosts[place].sides[side].push(figure);
         }
-        Self { figures, by_key, without_host: without_host.len() }
+        Self { figures, of_hosts, runs_without_host: without_host.len() }
     }
 
-    /// Hosts with both sides in a set-up, and the number of runs left out because their common loads differ.
-    fn strata(&self) -> (Vec<Stratum<'f>>, usize) {
+    /// The figures of hosts that have both sides in a set-up.
+    fn strata(&self) -> Strata<'f> {
         let mut strata = Vec::new();
         let mut unlike = BTreeSet::new();
-        for (key, sides) in &self.by_key {
+        for HostFigures { key, sides } in &self.of_hosts {
             if sides.iter().any(Vec::is_empty) {
                 continue;
             }
             let setup = &self.figures.setups[key.setup];
-            if setup.load.as_deref() == Some(COMMON_LOAD) && are_unlike(sides) {
+            if setup.load.as_deref() == Some(COMMON_LOAD) && are_loads_unlike(sides) {
                 unlike.extend(sides.iter().flatten().map(|figure| figure.run));
                 continue;
             }
             strata.push(Stratum { host: key.host, setup, measure: key.measure, sides: sides.clone() });
         }
-        (strata, unlike.len())
+        Strata { strata, runs_at_unlike_loads: unlike.len() }
     }
 
-    /// How many hosts have the first side only, and how many the second only.
+    /// How many hosts have each side, besides those that are paired.
     fn only(&self, paired: &BTreeSet<&str>) -> [usize; 2] {
-        let mut hosts: [BTreeSet<&str>; 2] = Default::default();
-        for (key, sides) in self.by_key.iter().filter(|(key, _)| !paired.contains(key.host)) {
-            for (hosts, side) in hosts.iter_mut().zip(sides) {
-                if !side.is_empty() {
+        let mut hosts_of_sides: [BTreeSet<&str>; 2] = Default::default();
+        for HostFigures { key, sides } in &self.of_hosts {
+            for (hosts, figures) in hosts_of_sides.iter_mut().zip(sides) {
+                if !figures.is_empty() && !paired.contains(key.host) {
                     hosts.insert(key.host);
                 }
             }
         }
-        hosts.map(|hosts| hosts.len())
+        hosts_of_sides.map(|hosts| hosts.len())
     }
 
-    /// How many hosts have each of the values, in words.
+    /// How many hosts have each of the values, in words, if none is paired.
     fn described(&self, names: [&str; 2]) -> String {
-        let [then, now] = self.only(&BTreeSet::new()).map(|hosts| match hosts {
+        let [with_then, with_now] = self.only(&BTreeSet::new()).map(|hosts| match hosts {
             1 => "1 host has".to_string(),
             several => format!("{several} hosts have"),
         });
-        format!("{then} {}, and {now} {}", names[0], names[1])
+        let [then, now] = names;
+        format!("{with_then} {then}, and {with_now} {now}")
     }
 }
 
 /// Whether the common loads of both sides differ too much.
-fn are_unlike(sides: &BothSides) -> bool {
+fn are_loads_unlike(sides: &BothSides) -> bool {
     let [then, now] = sides;
     match (median_load_pps(then), median_load_pps(now)) {
         (Some(then), Some(now)) => (then - now).abs() > EQUAL_LOADS * then.max(now),
@@ -284,14 +307,14 @@ fn median_value(figures: &[Figure]) -> f64 {
 
 impl Stratum<'_> {
     fn change(&self) -> HostChange {
-        let medians = [median_value(&self.sides[0]), median_value(&self.sides[1])];
+        let medians = [median_value(&self.sides[THEN]), median_value(&self.sides[NOW])];
         let [then, now] = medians.map(|value| self.measure.scaled(value));
         HostChange {
             host: self.host.into(),
             setup: self.setup.clone(),
             measure: self.measure,
             medians,
-            runs: [self.sides[0].len(), self.sides[1].len()],
+            runs: [self.sides[THEN].len(), self.sides[NOW].len()],
             change: self.measure.change(now - then),
         }
     }
@@ -301,35 +324,41 @@ impl Stratum<'_> {
         self.sides.iter().flatten().map(|figure| figure.run)
     }
 
-    /// The values of a side, with the indices of their runs.
-    fn values(&self, side: usize) -> Vec<(f64, u32)> {
+    /// The values of a side: [`THEN`] or [`NOW`]. As their trials they have the indices of their runs.
+    fn values(&self, side: usize) -> Vec<TrialValue> {
         let mut values = Vec::new();
         for figure in &self.sides[side] {
-            values.push((figure.value, u32::try_from(figure.run).unwrap_or(u32::MAX)));
+            let trial = u32::try_from(figure.run).unwrap_or(u32::MAX);
+            values.push(TrialValue { value: figure.value, trial });
         }
         values
     }
 }
 
-/// The strata by set-up and figure, as the test takes them.
+/// The strata of each set-up and figure, as the test takes them.
 fn matched(strata: &[Stratum<'_>]) -> Vec<Matched> {
     let mut all: Vec<Matched> = Vec::new();
     let mut places: BTreeMap<(&Setup, Measure), usize> = BTreeMap::new();
     for stratum in strata {
         let place = *places.entry((stratum.setup, stratum.measure)).or_insert_with(|| {
-            let (setup, measure) = (stratum.setup.clone(), stratum.measure);
-            all.push(Matched { setup, measure, strata: Vec::new(), at_least: [0; 2] });
+            all.push(Matched {
+                setup: stratum.setup.clone(),
+                measure: stratum.measure,
+                strata: Vec::new(),
+                at_least: [0; 2],
+            });
             all.len() - 1
         });
-        all[place].strata.push([stratum.values(0), stratum.values(1)]);
-        for (side, figures) in stratum.sides.iter().enumerate() {
-            all[place].at_least[side] += figures.iter().filter(|figure| figure.is_at_least).count();
+        all[place].strata.push([stratum.values(THEN), stratum.values(NOW)]);
+        for side in [THEN, NOW] {
+            let at_least = stratum.sides[side].iter().filter(|figure| figure.is_at_least);
+            all[place].at_least[side] += at_least.count();
         }
     }
     all
 }
 
-/// What to know before the figures.
+/// A note if trials of the compared runs are noisy. `runs` has indices.
 fn notes(figures: &Figures, runs: &BTreeSet<usize>) -> Vec<ComparisonNote> {
     let mut noisy_trials = 0;
     let mut all_trials = 0;

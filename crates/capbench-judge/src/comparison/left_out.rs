@@ -55,7 +55,7 @@ pub enum NotCompared {
     /// Runs of unknown hosts.
     #[error("no host_id: nobody knows which runs are of one host")]
     UnknownHost,
-    /// A pair of which one trial shows nothing.
+    /// A pair of trials of which one shows nothing, or whose CPUs had different speeds.
     #[error(
         "one trial of the pair is invalid, its generator did not reach its load, or its CPUs ran slower than those of the other"
     )]
@@ -66,7 +66,7 @@ pub enum NotCompared {
     /// Goals that were sustained up to the search's limit, or that the search did not decide.
     #[error("searches whose result is no throughput: at least, or irregular")]
     NoThroughput,
-    /// A trial of the search was changed after it was written.
+    /// A trial of the search was changed in the file after it was written.
     #[error("searches with a trial whose ledger does not sum up")]
     ChangedSearch,
     /// Searches are compared by their results.
@@ -78,14 +78,14 @@ pub enum NotCompared {
     /// The generator left frames unsent.
     #[error("the generator did not reach their load")]
     BelowLoad,
-    /// CPUs that share a core are slowed for seconds at a time. Which run meets more of that is chance, which no test within the
-    /// runs can detect.
+    /// The other run has no trial at the speed of the CPUs of this one. CPUs that share a core are slowed for seconds at a time. Which
+    /// run meets more of that is chance, which no test within the runs can detect.
     #[error("their CPUs ran at a pace (`pace`) at which the other run has no trial of the set-up")]
     LonePace,
     /// The common loads of two runs differ.
     #[error("their common load differs by more than {:.0} %", EQUAL_LOADS * 100.0)]
     UnlikeCommonLoads,
-    /// The file was changed: such a change may affect every other figure as well.
+    /// The trial was changed in the file after it was written. Such a change may affect every other figure as well.
     #[error("their ledger does not sum up: the file was changed after it was written")]
     Changed,
     /// They are invalid.
@@ -97,7 +97,7 @@ pub enum NotCompared {
 }
 
 impl NotCompared {
-    /// The reasons of this version.
+    /// The reasons of this version, in the order of their texts.
     const ALL: [Self; 15] = [
         Self::LoweredCommonLoad,
         Self::RateOfGenerator,

@@ -52,7 +52,7 @@ pub struct Thresholds {
     pub loss: f64,
 }
 
-/// Those for two runs, or for methods that took turns.
+/// The thresholds for two runs, or for methods that took turns.
 impl Default for Thresholds {
     fn default() -> Self {
         Self { relative: REPORTED_CHANGE, loss: REPORTED_LOSS_CHANGE }
@@ -60,7 +60,7 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// Those for the runs of many hosts.
+    /// The thresholds for the runs of many hosts.
     pub fn for_hosts() -> Self {
         Self { relative: REPORTED_CHANGE_OF_HOSTS, ..Self::default() }
     }
@@ -119,23 +119,30 @@ pub struct Comparison {
     /// Visits per set-up and side with which each contrast could become significant; absent if each could already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits_needed: Option<u32>,
-    /// Set-ups that only the first has.
+    /// Set-ups that only the earlier run has.
     pub only_then: Vec<Setup>,
-    /// Set-ups that only the second has.
+    /// Set-ups that only the later run has.
     pub only_now: Vec<Setup>,
     /// Trials that were not compared, with the reason.
     pub left_out: Vec<LeftOut>,
 }
 
+/// What is compared, and how.
+struct Inputs<'m> {
+    /// Whether the trials are in pairs that ran one after the other.
+    paired: bool,
+    /// The figures of both sides.
+    matched: &'m [contrast::Matched],
+    /// The minimum changes to report.
+    thresholds: Thresholds,
+    /// Trials that are not compared.
+    left_out: Vec<LeftOut>,
+}
+
 impl Comparison {
-    /// Judges matched figures, if only the measured figures differ.
-    pub fn from_matched(
-        [then, now]: [String; 2],
-        paired: bool,
-        matched: &[contrast::Matched],
-        thresholds: Thresholds,
-        left_out: Vec<LeftOut>,
-    ) -> Self {
+    /// Judges the figures of two sides with these names, the earlier one first, as if nothing else differed.
+    fn new([then, now]: [String; 2], inputs: Inputs<'_>) -> Self {
+        let Inputs { paired, matched, thresholds, left_out } = inputs;
         let (contrasts, tested) = contrast::judged(contrast::all(matched), thresholds);
         Self {
             then,
@@ -173,8 +180,10 @@ impl Comparison {
 
     /// The conclusion.
     pub fn conclusion(&self) -> Conclusion {
+        if self.is_inconclusive() {
+            return Conclusion::Inconclusive;
+        }
         match self.judged(Judgement::Regression).next() {
-            _ if self.is_inconclusive() => Conclusion::Inconclusive,
             Some(_) => Conclusion::Regression,
             None => Conclusion::NoRegressionShown,
         }

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::contrast::{self, Matched};
+use super::contrast::{Matched, NOW, THEN, TrialValue, remove_those_of_generator};
 use super::left_out::{LeftOut, NotCompared};
 use super::sampled::SampledTrial;
 use super::samples::{self, Fastest, Sample};
 use super::setup::{Field, Setup};
-use super::{Comparison, Thresholds};
+use super::{Comparison, Inputs, Thresholds};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
@@ -46,7 +46,7 @@ fn of_methods(
 ) -> Comparison {
     let mut matched: Vec<Matched> = Vec::new();
     let fastest = Fastest::from_trials(pairs.iter().flatten().copied());
-    let mut unusable = 0;
+    let mut unusable_trials = 0;
     for pair in pairs {
         match paired_samples(pair, &fastest) {
             Some(figures) => {
@@ -54,16 +54,16 @@ fn of_methods(
                     add_stratum(&mut matched, figure);
                 }
             }
-            None => unusable += 2,
+            None => unusable_trials += 2,
         }
     }
     let both = format!("{then} and {now}");
-    let mut left_out: Vec<LeftOut> =
-        contrast::without_those_of_generator(&mut matched, &both).into_iter().collect();
-    if unusable > 0 {
-        left_out.push(LeftOut { of: both, because: NotCompared::UnequalPair, trials: unusable });
+    let mut left_out: Vec<LeftOut> = remove_those_of_generator(&mut matched, &both).into_iter().collect();
+    if unusable_trials > 0 {
+        left_out.push(LeftOut { of: both, because: NotCompared::UnequalPair, trials: unusable_trials });
     }
-    Comparison::from_matched([then.to_string(), now.to_string()], true, &matched, thresholds, left_out)
+    let inputs = Inputs { paired: true, matched: &matched, thresholds, left_out };
+    Comparison::new([then.to_string(), now.to_string()], inputs)
 }
 
 /// One figure of both trials of a pair.
@@ -97,7 +97,8 @@ fn without_method(setup: &Setup) -> Setup {
     setup.across(&[Field::Method]).without_capture()
 }
 
-/// Adds a pair to the figures of its set-up. One command has one set of sizes for each method.
+/// Adds a pair to the values of its figure and set-up. The capture settings of a method need not be compared: in one run they are the
+/// same in all its trials.
 fn add_stratum(matched: &mut Vec<Matched>, PairedSamples { before, after }: PairedSamples) {
     let setup = after.setup.without_capture();
     let place = matched.iter().position(|known| known.setup == setup && known.measure == after.measure);
@@ -105,8 +106,9 @@ fn add_stratum(matched: &mut Vec<Matched>, PairedSamples { before, after }: Pair
         matched.push(Matched { setup, measure: after.measure, strata: Vec::new(), at_least: [0; 2] });
         matched.len() - 1
     });
-    matched[place].strata.push([vec![(before.value, before.trial)], vec![(after.value, after.trial)]]);
-    for (at_least, sample) in matched[place].at_least.iter_mut().zip([before, after]) {
-        *at_least += usize::from(sample.is_at_least);
-    }
+    let values = [&before, &after].map(|sample| TrialValue { value: sample.value, trial: sample.trial });
+    let known = &mut matched[place];
+    known.strata.push(values.map(|value| vec![value]));
+    known.at_least[THEN] += usize::from(before.is_at_least);
+    known.at_least[NOW] += usize::from(after.is_at_least);
 }

@@ -10,17 +10,17 @@ mod samples;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::samples::{Samples, settle};
-use crate::comparison::contrast::{self, Matched};
+use self::samples::{Samples, ignore_equal_capture_settings};
+use crate::comparison::contrast::{Matched, NOW, Stratum, THEN, TrialValue, remove_those_of_generator};
 use crate::comparison::measure::Measure;
 use crate::comparison::samples::{Fastest, PACES, Sample};
 use crate::comparison::setup::{Field, Setup};
-use crate::comparison::{Comparison, LeftOut, NotCompared, Thresholds};
+use crate::comparison::{Comparison, Inputs, LeftOut, NotCompared, Thresholds};
 use crate::error::{JudgeError, Result};
 use crate::run::RunFacts;
 use crate::thresholds::EQUAL_LOADS;
 
-/// The names of the two runs.
+/// The names of the two runs, the earlier one first.
 const SIDES: [&str; 2] = ["A", "B"];
 
 /// Compares two runs by their common set-ups. `across` lists the properties in which set-ups may differ.
@@ -33,36 +33,17 @@ pub fn of_runs(
     across: &[Field],
     thresholds: Thresholds,
 ) -> Result<Comparison> {
-    let is_one = then.started_unix_s == now.started_unix_s && then.trials == now.trials;
-    if is_one && !then.trials.is_empty() {
+    if are_one_run(then, now) {
         return Err(JudgeError::OneRun);
     }
     let runs = [then, now];
-    let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
-    let fastest = runs.map(|run| match is_one_host {
-        true => Fastest::from_trials(then.trials.iter().chain(now.trials)),
-        false => Fastest::from_trials(run.trials),
-    });
-    let mut samples = [0, 1].map(|nth| Samples::from_run(runs[nth], &fastest[nth]));
-    settle(&mut samples);
+    let mut samples = samples_of(runs);
+    let mut left_out: Vec<LeftOut> = Vec::new();
     for (side, samples) in SIDES.iter().zip(&samples) {
-        one_each(side, &samples.all, across)?;
+        check_one_value_each(side, &samples.all, across)?;
+        left_out.extend(samples.left_out(side));
     }
-    let mut left_out: Vec<LeftOut> =
-        SIDES.iter().zip(&samples).flat_map(|(side, samples)| samples.left_out(side)).collect();
-    let notes = circumstances::notes(then, now);
-    let is_changed = runs.iter().any(|run| run.trials.iter().any(|trial| !trial.ledger_sums_up()));
-    let unlike = unlike_loads(&samples, across);
-    for (side, samples) in SIDES.iter().zip(&mut samples) {
-        samples.all.iter_mut().for_each(|sample| sample.setup = sample.setup.across(across));
-        let before = trials(&samples.all);
-        samples.all.retain(|sample| !unlike.iter().any(|scene| sample.setup.common_scene() == *scene));
-        let trials = before - trials(&samples.all);
-        if trials > 0 {
-            let because = NotCompared::UnlikeCommonLoads;
-            left_out.push(LeftOut { of: (*side).into(), because, trials });
-        }
-    }
+    left_out.extend(remove_unlike_loads(&mut samples, across));
     let [then_samples, now_samples] = samples.map(|samples| samples.all);
     let mut matched = matched(&then_samples, &now_samples);
     if matched.is_empty() {
@@ -70,20 +51,66 @@ pub fn of_runs(
         let left_out = left_out.iter().map(LeftOut::to_string).collect();
         return Err(JudgeError::NothingInCommon { commands, left_out });
     }
-    left_out.extend(without_lone_paces(&mut matched));
-    left_out.extend(contrast::without_those_of_generator(&mut matched, "A and B"));
+    left_out.extend(remove_lone_paces(&mut matched));
+    left_out.extend(remove_those_of_generator(&mut matched, "A and B"));
+    let inputs = Inputs { paired: false, matched: &matched, thresholds, left_out };
     Ok(Comparison {
         disturbed: runs.iter().any(|run| circumstances::is_disturbed(run)),
-        damaged: is_changed,
+        damaged: runs.iter().any(|run| is_changed(run)),
         difference_facts: circumstances::differences(then, now, across),
-        note_facts: notes,
+        note_facts: circumstances::notes(then, now),
         only_then: only_in(&then_samples, &now_samples),
         only_now: only_in(&now_samples, &then_samples),
-        ..Comparison::from_matched(SIDES.map(String::from), false, &matched, thresholds, left_out)
+        ..Comparison::new(SIDES.map(String::from), inputs)
     })
 }
 
-/// Figures of the same set-ups, in the order of the first run. Trials of one pace form a stratum.
+/// Whether the two are one run, or copies of it.
+fn are_one_run(then: &RunFacts<'_>, now: &RunFacts<'_>) -> bool {
+    !then.trials.is_empty() && then.started_unix_s == now.started_unix_s && then.trials == now.trials
+}
+
+/// Whether somebody changed the file of a run after it was written.
+fn is_changed(run: &RunFacts<'_>) -> bool {
+    run.trials.iter().any(|trial| !trial.ledger_sums_up())
+}
+
+/// The figures of both runs. Where the hosts have the same CPU, the speed of a CPU is relative to its fastest loop in both runs.
+fn samples_of(runs: [&RunFacts<'_>; 2]) -> [Samples; 2] {
+    let [then, now] = runs;
+    let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
+    let mut samples = runs.map(|run| {
+        let fastest = match is_one_host {
+            true => Fastest::from_trials(then.trials.iter().chain(now.trials)),
+            false => Fastest::from_trials(run.trials),
+        };
+        Samples::from_run(run, &fastest)
+    });
+    ignore_equal_capture_settings(&mut samples);
+    samples
+}
+
+/// Removes the figures at common loads that differ too much between the runs. The set-ups of the other figures lose the properties
+/// in which they may differ.
+fn remove_unlike_loads(samples: &mut [Samples; 2], across: &[Field]) -> Vec<LeftOut> {
+    let unlike = unlike_loads(samples, across);
+    let mut left_out = Vec::new();
+    for (side, samples) in SIDES.iter().zip(samples) {
+        for sample in &mut samples.all {
+            sample.setup = sample.setup.across(across);
+        }
+        let trials_before = number_of_trials(&samples.all);
+        samples.all.retain(|sample| !unlike.contains(&sample.setup.common_scene()));
+        let trials = trials_before - number_of_trials(&samples.all);
+        if trials > 0 {
+            let because = NotCompared::UnlikeCommonLoads;
+            left_out.push(LeftOut { of: (*side).into(), because, trials });
+        }
+    }
+    left_out
+}
+
+/// Figures that both runs have in the same set-up, in the order of the first run. Trials of one pace form a stratum.
 fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
     let mut all: Vec<Matched> = Vec::new();
     let mut places: BTreeMap<(&Setup, Measure), usize> = BTreeMap::new();
@@ -98,46 +125,59 @@ fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
             all.len() - 1
         });
     }
-    for (nth, samples) in [then, now].into_iter().enumerate() {
+    for (side, samples) in [(THEN, then), (NOW, now)] {
         for sample in samples {
             let Some(&place) = places.get(&(&sample.setup, sample.measure)) else { continue };
-            all[place].strata[sample.pace.number()][nth].push((sample.value, sample.trial));
-            all[place].at_least[nth] += usize::from(sample.is_at_least);
+            let value = TrialValue { value: sample.value, trial: sample.trial };
+            all[place].strata[sample.pace.number()][side].push(value);
+            all[place].at_least[side] += usize::from(sample.is_at_least);
         }
     }
-    all.retain(|matched| matched.strata.iter().any(|hands| !hands[1].is_empty()));
+    all.retain(|matched| matched.strata.iter().any(|stratum| !stratum[NOW].is_empty()));
     all
 }
 
-/// Removes the trials at whose pace the other run has no trial of the same set-up.
-fn without_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
+/// Removes the trials at whose pace the other run has no trial of the same set-up, and counts them.
+fn remove_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
     let mut lone: [BTreeSet<u32>; 2] = Default::default();
-    for one in &mut *matched {
-        let (both, single): (Vec<_>, Vec<_>) =
-            one.strata.drain(..).partition(|hands| hands.iter().all(|hand| !hand.is_empty()));
-        one.strata = both;
-        for (nth, hand) in single.iter().flat_map(|hands| hands.iter().enumerate()) {
-            lone[nth].extend(hand.iter().map(|(_, trial)| *trial));
+    for figure in &mut *matched {
+        for stratum in figure.strata.iter().filter(|stratum| has_empty_side(stratum)) {
+            for (lone, values) in lone.iter_mut().zip(stratum) {
+                lone.extend(values.iter().map(|value| value.trial));
+            }
+        }
+        figure.strata.retain(|stratum| !has_empty_side(stratum));
+    }
+    matched.retain(|figure| !figure.strata.is_empty());
+    let mut left_out = Vec::new();
+    for (side, trials) in SIDES.iter().zip(lone) {
+        if !trials.is_empty() {
+            let because = NotCompared::LonePace;
+            left_out.push(LeftOut { of: (*side).into(), because, trials: trials.len() as u32 });
         }
     }
-    matched.retain(|one| !one.strata.is_empty());
-    let of = SIDES.iter().zip(lone).filter(|(_, trials)| !trials.is_empty());
-    of.map(|(side, trials)| LeftOut {
-        of: (*side).into(),
-        because: NotCompared::LonePace,
-        trials: trials.len() as u32,
-    })
-    .collect()
+    left_out
+}
+
+fn has_empty_side(stratum: &Stratum) -> bool {
+    stratum[THEN].is_empty() || stratum[NOW].is_empty()
 }
 
 /// Every set-up once, in order.
 fn setups(samples: &[Sample]) -> Vec<&Setup> {
     let mut known = BTreeSet::new();
-    samples.iter().map(|sample| &sample.setup).filter(|setup| known.insert(*setup)).collect()
+    let mut setups = Vec::new();
+    for sample in samples {
+        if known.insert(&sample.setup) {
+            setups.push(&sample.setup);
+        }
+    }
+    setups
 }
 
-/// A property that may differ between the runs must not differ within one. Otherwise chance would decide what is compared.
-fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
+/// Checks that a property in `across` has one value in otherwise equal set-ups of a run. Otherwise chance would decide which value is
+/// compared.
+fn check_one_value_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
     let mut known: BTreeMap<Setup, &Setup> = BTreeMap::new();
     for setup in setups(samples) {
         let twin = *known.entry(setup.across(across)).or_insert(setup);
@@ -155,12 +195,12 @@ fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
     Ok(())
 }
 
-/// Whether the CPU time of a packet at two common loads is not compared.
+/// Whether two common loads differ too much to compare what was measured at them.
 fn are_unlike(one_pps: f64, other_pps: f64) -> bool {
     (one_pps - other_pps).abs() > EQUAL_LOADS * one_pps.max(other_pps)
 }
 
-/// Scenes whose common loads differ too much.
+/// The set-ups without method whose common loads differ too much, without the properties in `across`.
 fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     let [then, now] = samples;
     let mut unlike = Vec::new();
@@ -175,13 +215,15 @@ fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     unlike
 }
 
-fn trials(samples: &[Sample]) -> u32 {
+/// How many trials these figures are of.
+fn number_of_trials(samples: &[Sample]) -> u32 {
     let mut numbers: Vec<u32> = samples.iter().map(|sample| sample.trial).collect();
     numbers.sort_unstable();
     numbers.dedup();
     numbers.len() as u32
 }
 
+/// The set-ups that only the first of two runs has.
 fn only_in(here: &[Sample], there: &[Sample]) -> Vec<Setup> {
     let there: BTreeSet<&Setup> = setups(there).into_iter().collect();
     setups(here).into_iter().filter(|setup| !there.contains(setup)).cloned().collect()

@@ -97,10 +97,12 @@ impl SampledTrial {
         }
     }
 
-    /// Why the trial is not compared, whatever the other trials are.
+    /// Why the trial is not compared, by its own figures alone.
     pub fn unusable(&self) -> Option<Unusable> {
+        if self.verdict == Verdict::Invalid {
+            return Some(Unusable::Invalid);
+        }
         match self.phase {
-            _ if self.verdict == Verdict::Invalid => Some(Unusable::Invalid),
             Phase::Confirmation
             | Phase::Search
             | Phase::SelfTest
@@ -110,6 +112,7 @@ impl SampledTrial {
             | Phase::BackToBack
             | Phase::Recovery => Some(Unusable::Step),
             Phase::Sweep if self.is_unknown_point => Some(Unusable::UnknownPoint),
+            // A trial at maximum load has no load to reach.
             _ if self.intended_pps.is_some() && !self.is_load_sent() => Some(Unusable::LoadNotSent),
             _ => None,
         }
@@ -132,11 +135,12 @@ impl SampledTrial {
         figures
     }
 
+    /// A figure of the trial; `None` if it is unknown, or is not compared at this load. See [`Measure`] for the reasons.
     fn value(&self, measure: Measure) -> Option<f64> {
-        let is_maximum = self.intended_pps.is_none() && self.load.is_none();
+        let is_maximum_load = self.intended_pps.is_none() && self.load.is_none();
         match measure {
-            Measure::DeliveredRate => is_maximum.then_some(self.delivered_pps),
-            Measure::LossRatio => (!is_maximum).then(|| self.loss_ratio()),
+            Measure::DeliveredRate => is_maximum_load.then_some(self.delivered_pps),
+            Measure::LossRatio => (!is_maximum_load).then(|| self.loss_ratio()),
             Measure::Throughput => None,
             Measure::TotalCost => self.total_ns_per_packet.filter(|_| self.is_load_delivered()),
             Measure::ApplicationCost => self.app_ns_per_packet,
@@ -177,7 +181,7 @@ impl SampledTrial {
 pub struct CommonLoads(BTreeMap<Setup, f64>);
 
 impl CommonLoads {
-    /// Those of the trials of a run.
+    /// The common loads of the trials of a run.
     pub fn of_trials<'t>(trials: impl IntoIterator<Item = &'t SampledTrial>) -> Self {
         let mut loads = BTreeMap::new();
         for trial in trials {
@@ -189,6 +193,7 @@ impl CommonLoads {
         Self(loads)
     }
 
+    /// Whether a trial is at a common load that was lowered afterwards.
     fn is_lowered(&self, trial: &SampledTrial) -> bool {
         trial.phase == Phase::CommonLoad
             && self.0.get(&trial.setup.common_scene()).copied() != trial.intended_pps

@@ -1,14 +1,13 @@
 //! The figures of a trial with the pace of its CPUs.
 
-use crate::thresholds::{HELD_UP_CORE, SLOWED_CORE};
-use capbench_model::thresholds::SHARED_CORE;
-
 use std::collections::BTreeMap;
 
 use super::measure::Measure;
 use super::sampled::{MeasuredFigure, SampledTrial};
 use super::setup::Setup;
-use capbench_model::trial::TrialResult;
+use crate::thresholds::{HELD_UP_CORE, SLOWED_CORE};
+use capbench_model::thresholds::SHARED_CORE;
+use capbench_model::trial::{Cpus, TrialResult};
 
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,10 +35,10 @@ pub fn of_trial(trial: &SampledTrial, number: u32, pace: Pace) -> Vec<Sample> {
     samples
 }
 
-/// A CPU, and the measured CPUs of a trial, which slow each other.
+/// A CPU, and all measured CPUs of a trial, which are busy at the same time and slow each other.
 type BusyTogether = (u32, Vec<u32>);
 
-/// Minimum time of a loop iteration on a CPU while certain others are busy, too, nanoseconds.
+/// The minimum time of a loop iteration on a CPU while certain others are busy, too, in nanoseconds.
 #[derive(Debug, Default)]
 pub struct Fastest(BTreeMap<BusyTogether, f64>);
 
@@ -48,34 +47,36 @@ impl Fastest {
     pub fn from_trials<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         let mut all = BTreeMap::new();
         for trial in trials {
-            for (cpu, speed) in
-                trial.disturbance.cpus.iter().filter_map(|cpu| Some((cpu.cpu, cpu.core_speed?)))
-            {
-                let fastest = all.entry((cpu, busy(trial))).or_insert(speed.fastest_ns);
-                *fastest = speed.fastest_ns.min(*fastest);
+            for cpu in &trial.disturbance.cpus {
+                let Some(speed) = cpu.core_speed else { continue };
+                let fastest_ns = all.entry((cpu.cpu, measured_cpus(trial))).or_insert(speed.fastest_ns);
+                *fastest_ns = speed.fastest_ns.min(*fastest_ns);
             }
         }
         Self(all)
     }
 
-    /// The pace of a trial.
+    /// The pace of a trial: that of its slowest CPU which captures.
     pub fn pace(&self, trial: &TrialResult) -> Pace {
-        let busy = busy(trial);
-        let cpus = trial.profile.cpus;
-        // Every CPU of the trial but one that only generates.
-        let captures =
-            |cpu: u32| cpus.generator != cpu || cpus.application == cpu || cpus.kernel == Some(cpu);
-        let own = trial.disturbance.cpus.iter().filter(|cpu| captures(cpu.cpu));
-        let slowdowns = own.filter_map(|cpu| {
-            let speed = cpu.core_speed?;
-            let fastest_ns = self.0.get(&(cpu.cpu, busy.clone())).copied()?.max(f64::MIN_POSITIVE);
-            Some(f64::midpoint(speed.before_ns, speed.after_ns) / fastest_ns)
-        });
-        let slowest = slowdowns.fold(1.0, f64::max);
-        // Ascending. The one in the middle also marks a trial as noisy: it is a row of capbench-model.
+        let measured_cpus = measured_cpus(trial);
+        let mut slowdown: f64 = 1.0;
+        for cpu in &trial.disturbance.cpus {
+            let Some(speed) = cpu.core_speed.filter(|_| captures(&trial.profile.cpus, cpu.cpu)) else {
+                continue;
+            };
+            let Some(fastest_ns) = self.0.get(&(cpu.cpu, measured_cpus.clone())) else { continue };
+            let loop_ns = f64::midpoint(speed.before_ns, speed.after_ns);
+            slowdown = slowdown.max(loop_ns / fastest_ns.max(f64::MIN_POSITIVE));
+        }
+        // Ascending. The second one also marks a trial as noisy, so it is a row of capbench-model.
         let bounds: [f64; PACES - 1] = [SLOWED_CORE, SHARED_CORE, HELD_UP_CORE];
-        Pace(bounds.iter().filter(|bound| slowest > **bound).count())
+        Pace(bounds.iter().filter(|bound| slowdown > **bound).count())
     }
+}
+
+/// Whether a CPU does more in a trial than generate.
+fn captures(cpus: &Cpus, cpu: u32) -> bool {
+    cpus.generator != cpu || cpus.application == cpu || cpus.kernel == Some(cpu)
 }
 
 /// The approximate slowdown of the CPUs of the kernel's work and of the application during a trial. Trials of one pace can be
@@ -93,7 +94,7 @@ impl Pace {
     }
 }
 
-/// The measured CPUs of a trial, which slow each other.
-fn busy(trial: &TrialResult) -> Vec<u32> {
+/// The measured CPUs of a trial.
+fn measured_cpus(trial: &TrialResult) -> Vec<u32> {
     trial.disturbance.cpus.iter().map(|cpu| cpu.cpu).collect()
 }

@@ -169,13 +169,13 @@ impl Setup {
         }
     }
 
-    /// The same set-up without these fields.
+    /// The same set-up without these fields, in which it may differ from others.
     pub fn across(&self, fields: &[Field]) -> Self {
-        let mut open = self.clone();
+        let mut without = self.clone();
         for field in fields {
-            open.clear(*field);
+            without.clear(*field);
         }
-        open
+        without
     }
 
     /// What all these set-ups have in common.
@@ -203,13 +203,14 @@ impl Setup {
         Self { capture: None, ..self.clone() }
     }
 
-    /// The common properties of methods that are measured at one load, each with separate buffers.
+    /// The same set-up without method and capture settings: what methods have in common that are measured at one load, each with its
+    /// own buffers.
     pub fn common_scene(&self) -> Self {
         Self { method: None, capture: None, ..self.clone() }
     }
 }
 
-/// Without headers and transmit method, which are the same in most runs.
+/// The set-up in words, without headers and transmit method, which are the same in most runs.
 impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let work = self.work.as_ref().filter(|work| **work != Work::NONE);

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::noise::NoiseCause;
 use super::{Finding, Found};
 use crate::run::RunFacts;
+use crate::soak::record::SoakRecord;
 
 /// A caveat of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -106,26 +107,38 @@ pub struct NotMeasuredBecause {
 
 /// The caveats of a run.
 pub fn find(run: &RunFacts<'_>, missing: &[NotMeasured]) -> Vec<Found> {
-    let all = [noise(run), clocks(run.trials), not_measured(missing), left_out(run.statements)];
-    all.into_iter().flatten().collect()
+    let mut caveats = Vec::new();
+    caveats.extend(noise(run));
+    caveats.extend(clocks(run.trials));
+    caveats.extend(not_measured(missing));
+    caveats.extend(left_out(run.statements));
+    caveats
 }
 
 fn found(caveat: Caveat, trials: impl IntoIterator<Item = u32>) -> Found {
     Found::new(Finding::Caveat(caveat), trials)
 }
 
-/// How many trials are noisy, and the most frequent cause; `None` if none is.
+/// How many trials, or segments of a soak, are noisy, and the most frequent cause; `None` if none is.
 pub fn noise(run: &RunFacts<'_>) -> Option<Found> {
-    if let Some(record) = run.soak {
-        let most = record.noise.iter().max_by_key(|noisy| noisy.segments)?;
-        let caveat = Caveat::NoisySegments {
-            cause: NoiseCause::from(&most.noise),
-            noisy_segments: most.segments,
-            all_segments: record.whole.as_ref().map_or(0, |whole| whole.segments),
-        };
-        return Some(found(caveat, []));
+    match run.soak {
+        Some(record) => noisy_segments(record),
+        None => noisy_trials(run.trials),
     }
-    let noisy: Vec<&TrialResult> = run.trials.iter().filter(|trial| !trial.noise.is_empty()).collect();
+}
+
+fn noisy_segments(record: &SoakRecord) -> Option<Found> {
+    let most_frequent = record.noise.iter().max_by_key(|noisy| noisy.segments)?;
+    let caveat = Caveat::NoisySegments {
+        cause: NoiseCause::from(&most_frequent.noise),
+        noisy_segments: most_frequent.segments,
+        all_segments: record.whole.as_ref().map_or(0, |whole| whole.segments),
+    };
+    Some(found(caveat, []))
+}
+
+fn noisy_trials(trials: &[TrialResult]) -> Option<Found> {
+    let noisy: Vec<&TrialResult> = trials.iter().filter(|trial| !trial.noise.is_empty()).collect();
     let reasons = noisy.iter().flat_map(|trial| &trial.noise.reasons);
     let by_cause = by_key(reasons, |reason| NoiseCause::from(*reason));
     let (cause, _) = by_cause.into_iter().max_by_key(|(_, reasons)| reasons.len())?;
@@ -133,12 +146,13 @@ pub fn noise(run: &RunFacts<'_>) -> Option<Found> {
         lowers_rates: cause.slows(),
         cause,
         noisy_trials: noisy.len() as u32,
-        all_trials: run.trials.len() as u32,
+        all_trials: trials.len() as u32,
     };
     Some(found(caveat, noisy.iter().map(|trial| trial.number)))
 }
 
-/// What the clocks of two hosts allowed to be known of one-way times: the class of most trials, and the first reason.
+/// What the clocks of two hosts allowed to be known of one-way times: the class of most trials, and the first reason. `None` if sender
+/// and receiver had one clock.
 fn clocks(trials: &[TrialResult]) -> Option<Found> {
     let classified = trials.iter().filter(|trial| trial.clock_class.is_some());
     let by_class = by_key(classified, |trial| trial.clock_class);
@@ -182,15 +196,13 @@ fn not_measured(missing: &[NotMeasured]) -> Option<Found> {
     Some(found(Caveat::NotMeasured { by_reason }, []))
 }
 
-/// What a bench left out to end in time. One statement is enough for a set-up: that which includes the others.
+/// What a bench left out to end in time. A set-up without trials has no searches either, so one of both statements is enough for it.
 fn left_out(statements: &[Statement]) -> Option<Found> {
     let mut parts: Vec<LeftOutOfBench> = Vec::new();
     for statement in statements {
         let Statement::NotMeasured(left_out) = statement else { continue };
-        let is_same = |known: &&mut LeftOutOfBench| {
-            known.frame_size == left_out.frame_size && known.placement == left_out.placement
-        };
-        match parts.iter_mut().find(is_same) {
+        let known_part = parts.iter_mut().find(|known| is_same_set_up(known, left_out));
+        match known_part {
             Some(known) if left_out.part == PartOfBench::Trials => known.part = PartOfBench::Trials,
             Some(_) => {}
             None => parts.push(left_out.clone()),
@@ -202,48 +214,61 @@ fn left_out(statements: &[Statement]) -> Option<Found> {
     Some(found(Caveat::LeftOut { parts }, []))
 }
 
+fn is_same_set_up(one: &LeftOutOfBench, other: &LeftOutOfBench) -> bool {
+    one.frame_size == other.frame_size && one.placement == other.placement
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use capbench_model::latency::Skew;
+    use capbench_model::not_measured::NotMeasured;
+    use capbench_model::statement::{LeftOutOfBench, PartOfBench, Statement};
     use capbench_model::trial::SizeLabel;
+
+    use super::{Caveat, KnownSkew, found, known_skew, left_out, not_measured};
+    use crate::finding::Finding;
+
+    fn left_out_part(octets: u16, part: PartOfBench) -> LeftOutOfBench {
+        LeftOutOfBench { frame_size: SizeLabel::Octets(octets), placement: "same".into(), part }
+    }
 
     #[test]
     fn of_each_set_up_the_part_that_includes_the_others_is_left_out() {
-        let part = |octets, part| LeftOutOfBench {
-            frame_size: SizeLabel::Octets(octets),
-            placement: "same".into(),
-            part,
-        };
-        let stated = [
-            part(64, PartOfBench::Searches),
-            part(64, PartOfBench::Trials),
-            part(512, PartOfBench::Searches),
+        let statements = [
+            Statement::NotMeasured(left_out_part(64, PartOfBench::Searches)),
+            Statement::NotMeasured(left_out_part(64, PartOfBench::Trials)),
+            Statement::NotMeasured(left_out_part(512, PartOfBench::Searches)),
+            Statement::VirtualLink,
         ];
-        let mut statements = stated.clone().map(Statement::NotMeasured).to_vec();
-        statements.push(Statement::VirtualLink);
-        let parts = stated[1..].to_vec();
+        let parts = vec![left_out_part(64, PartOfBench::Trials), left_out_part(512, PartOfBench::Searches)];
         assert_eq!(left_out(&statements), Some(found(Caveat::LeftOut { parts }, [])));
-        assert_eq!(left_out(&statements[3..]), None);
+        assert_eq!(left_out(&[Statement::VirtualLink]), None);
     }
 
     #[test]
     fn a_skew_counts_only_beyond_its_uncertainty() {
-        let skew = |ppm, error_ppm, removed| known_skew(&Skew { stream: 0, ppm, error_ppm, removed });
-        assert_eq!(skew(5.0, Some(1.0), true), KnownSkew::Removed { ppm: 5.0, error_ppm: 1.0 });
-        assert_eq!(skew(-5.0, Some(1.0), false), KnownSkew::Implausible { ppm: -5.0 });
-        assert_eq!(skew(0.5, Some(1.0), false), KnownSkew::Below { error_ppm: 1.0 });
-        assert_eq!(skew(0.5, None, false), KnownSkew::Unknown);
+        let plausible = Skew { stream: 0, ppm: 5.0, error_ppm: Some(1.0), removed: true };
+        assert_eq!(known_skew(&plausible), KnownSkew::Removed { ppm: 5.0, error_ppm: 1.0 });
+        let implausible = Skew { ppm: -5.0, removed: false, ..plausible };
+        assert_eq!(known_skew(&implausible), KnownSkew::Implausible { ppm: -5.0 });
+        let within_error = Skew { ppm: 0.5, removed: false, ..plausible };
+        assert_eq!(known_skew(&within_error), KnownSkew::Below { error_ppm: 1.0 });
+        let without_error = Skew { error_ppm: None, ..within_error };
+        assert_eq!(known_skew(&without_error), KnownSkew::Unknown);
     }
 
-    #[test]
-    fn set_ups_are_told_once_for_a_reason() {
-        let missing = |method: &str, reason: &str| NotMeasured {
+    fn missing(method: &str, reason: &str) -> NotMeasured {
+        NotMeasured {
             method: method.into(),
             test: None,
             placement: None,
             frame_size: None,
             reason: reason.into(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_reason_is_stated_once_with_its_set_ups() {
         let all =
             [missing("recv", "no time."), missing("af-xdp", "no driver"), missing("libpcap", "no time")];
         let found = not_measured(&all).unwrap();

@@ -11,12 +11,12 @@ use crate::comparison::{Comparison, Contrast, Judgement, Scale};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum ComparisonFinding {
-    /// What follows for two runs.
+    /// What a comparison of two runs shows.
     OfRuns {
         /// What follows.
         outcome: ComparisonOutcome,
     },
-    /// What follows for methods that took turns.
+    /// What comparisons of methods that took turns show.
     OfMethods {
         /// Each comparison.
         compared: Vec<ComparedMethods>,
@@ -75,7 +75,7 @@ pub struct FigureCounts {
     pub may_be_worse: u64,
     /// Figures with too few trials.
     pub too_few_trials: u64,
-    /// Whether more trials in both runs decide those.
+    /// Whether more trials in both runs decide the figures with too few. Of runs of hosts, more runs do.
     pub more_trials_decide: bool,
 }
 
@@ -129,6 +129,7 @@ fn evidence(comparison: &Comparison) -> Vec<u32> {
     changed.flat_map(|contrast| trials_of(comparison, contrast)).collect()
 }
 
+/// What follows from a comparison: why nothing does, or the numbers of figures.
 fn outcome(comparison: &Comparison) -> ComparisonOutcome {
     if comparison.disturbed {
         return ComparisonOutcome::Disturbed;
@@ -162,7 +163,7 @@ fn figure_counts(comparison: &Comparison) -> FigureCounts {
     counts
 }
 
-/// Whether a figure is not worse by more than the threshold.
+/// Whether the trials exclude that a figure is worse by more than the threshold.
 fn excludes_worse(comparison: &Comparison, contrast: &Contrast) -> bool {
     let threshold = match contrast.measure.scale() {
         Scale::Ratio => comparison.thresholds.relative,

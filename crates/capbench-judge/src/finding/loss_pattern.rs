@@ -1,16 +1,13 @@
 //! When, and in which flows, lossy trials lost frames, by their loss patterns: at the start, in one interval, in one flow. Also
 //! whether the marks of rings agree with the frames that are missing.
 
-use crate::thresholds::LOSS_AT_START;
-use crate::thresholds::NOTABLE_LOSS_FACTOR;
-use crate::thresholds::NOTABLE_LOST_FRAMES;
-use crate::thresholds::START_WINDOWS;
 use capbench_model::loss_pattern::LossPattern;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{TrialResult, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found};
+use crate::thresholds::{LOSS_AT_START, NOTABLE_LOSS_FACTOR, NOTABLE_LOST_FRAMES, START_WINDOWS};
 
 /// A pattern of the loss of one trial, or of several together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -84,13 +81,12 @@ pub enum LossPatternFinding {
 /// All facts about the loss patterns of trials.
 pub fn find(trials: &[TrialResult]) -> Vec<Found> {
     let mut found = Vec::new();
-    for trial in trials {
-        let Some(pattern) = trial.loss_pattern.as_ref().filter(|_| trial.verdict == Verdict::Lossy) else {
-            continue;
-        };
+    for trial in trials.iter().filter(|trial| trial.verdict == Verdict::Lossy) {
+        let Some(pattern) = &trial.loss_pattern else { continue };
         let mut facts = Vec::new();
         // Where the run searches for loss, each loss is expected.
         if !trial.phase.looks_for_loss() {
+            // If the loss is at the start, the worst window is there, too.
             facts.extend(at_start(trial, pattern).or_else(|| worst_window(trial, pattern)));
             facts.extend(worst_flow(trial, pattern));
         }
@@ -105,8 +101,11 @@ pub fn find(trials: &[TrialResult]) -> Vec<Found> {
 
 /// Loss at the start, which looks like a lack of capacity but is not.
 fn at_start(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatternFinding> {
+    if pattern.windows < START_WINDOWS || pattern.lost < NOTABLE_LOST_FRAMES {
+        return None;
+    }
     let share = pattern.lost_at_start as f64 / pattern.lost as f64;
-    if pattern.windows < START_WINDOWS || pattern.lost < NOTABLE_LOST_FRAMES || share < LOSS_AT_START {
+    if share < LOSS_AT_START {
         return None;
     }
     Some(LossPatternFinding::AtStart {
@@ -117,6 +116,7 @@ fn at_start(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatternFin
     })
 }
 
+/// An interval that lost a far larger share of its frames than the trial.
 fn worst_window(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatternFinding> {
     let worst = pattern.worst_window.filter(|worst| worst.lost >= NOTABLE_LOST_FRAMES)?;
     if worst.loss_ratio() < NOTABLE_LOSS_FACTOR * pattern.loss_ratio() {
@@ -133,6 +133,7 @@ fn worst_window(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatter
     })
 }
 
+/// A flow that lost a far larger share of its frames than the trial.
 fn worst_flow(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatternFinding> {
     let flows = pattern.flows.as_ref()?;
     let worst = flows.worst.first().filter(|worst| worst.lost >= NOTABLE_LOST_FRAMES && worst.sent > 0)?;
@@ -151,6 +152,7 @@ fn worst_flow(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatternF
     })
 }
 
+/// Frames that the ring counted as lost, at places without a mark.
 fn unmarked_loss(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatternFinding> {
     let marks = pattern.marks?;
     let without_mark = marks.drops_without_mark.filter(|without| *without > 0)?;
@@ -162,7 +164,7 @@ fn unmarked_loss(trial: &TrialResult, pattern: &LossPattern) -> Option<LossPatte
     })
 }
 
-/// Trials in which ring marks and counters agree with the frame numbers.
+/// That ring marks and counters agree with the frame numbers, in the trials in which they do.
 fn ring_loss_confirmed(trials: &[TrialResult]) -> Option<Found> {
     let mut agreeing = Vec::new();
     let mut ring_drops = 0;

@@ -40,23 +40,23 @@ use crate::sweep::outcome::SweepScene;
 /// One fact of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "about", rename_all = "snake_case")]
-// `Finding` is the name of a saved one, which has its sentence, too.
+// In the schema, `Finding` is the saved finding: the sentence of this fact, with the fact itself.
 #[schemars(rename = "Fact")]
 #[allow(clippy::large_enum_variant, reason = "a run has few of them")]
 pub enum Finding {
     /// When, or in which flows, a trial lost frames.
     LossPattern(loss_pattern::LossPatternFinding),
-    /// What answers the question of a sweep.
+    /// An answer to the question of a run of sweeps.
     SweepAnswer(Box<sweep::SweepAnswer>),
     /// What a sweep shows.
     Sweep(Box<sweep::SweepFinding>),
-    /// What answers the question of a run of searches.
+    /// An answer to the question of a run of searches.
     SearchAnswer(search::SearchAnswer),
-    /// What a search found, or several.
+    /// What one search shows, or several together.
     Search(search::SearchFinding),
-    /// What answers the question of a run of RFC 2544.
+    /// An answer to the question of a run of RFC 2544.
     Rfc2544Answer(rfc2544::Rfc2544Answer),
-    /// What answers the question of a soak.
+    /// An answer to the question of a soak.
     SoakAnswer(soak::SoakAnswer),
     /// What a soak shows.
     Soak(soak::SoakFinding),
@@ -64,13 +64,13 @@ pub enum Finding {
     ReproductionAnswer(reproduction::ReproductionAnswer),
     /// The answer to a claim of a publication.
     Reproduction(reproduction::ReproductionFinding),
-    /// Trials of any run.
+    /// What trials of any run show.
     Trials(trials::TrialFinding),
     /// The queues of an interface that captured.
     Queues(queues::QueuesAgainstCapture),
     /// An answer of a bench.
     Bench(bench::BenchFinding),
-    /// Two runs, or methods that took turns.
+    /// How two runs, or methods that took turns, compare.
     Comparison(comparison::ComparisonFinding),
     /// A run without conclusions.
     Unfinished(unfinished::Unfinished),
@@ -79,7 +79,8 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Whether it only gives details of the caveat on noise. The short text of a run leaves it out.
+    /// Whether it only gives details of the caveat on noise, as some facts about trials and soaks do. The short text of a run leaves
+    /// them out.
     pub fn is_detail(&self) -> bool {
         match self {
             Self::Trials(fact) => fact.is_detail(),
@@ -109,7 +110,7 @@ pub enum Subject {
     },
 }
 
-/// Frames that arrived and are not delivered ones, or not in order.
+/// Frames that arrived otherwise than they were sent. Facts about trials and about soaks count them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OddFrames {
     /// Frames of other senders, or of another trial.
@@ -124,7 +125,7 @@ pub struct OddFrames {
     pub corrupt: u64,
 }
 
-/// A fact and its evidence.
+/// A fact and its evidence: what a judgement returns. A report adds the sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// What it concerns, if not the whole run.

@@ -32,6 +32,7 @@ pub enum NoiseCause {
 
 impl From<&Noise> for NoiseCause {
     fn from(noise: &Noise) -> Self {
+        // A text of an earlier version has the cause of the reason that means the same.
         match noise.current() {
             Noise::SlowCpu => Self::SlowCpu,
             Noise::MissedByTracer => Self::MissedByTracer,
@@ -55,11 +56,16 @@ impl NoiseCause {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use capbench_model::noise::Noise;
+
+    use super::NoiseCause;
+
+    fn cause(text: &str) -> NoiseCause {
+        NoiseCause::from(&Noise::from_earlier(text))
+    }
 
     #[test]
     fn texts_of_earlier_versions_have_their_cause() {
-        let cause = |text| NoiseCause::from(&Noise::from_earlier(text));
         assert_eq!(cause("one of its CPUs stood still for longer than the backlog lasts"), NoiseCause::Stall);
         assert_eq!(cause("its clock ran slower than its best"), NoiseCause::SlowCpu);
         let moon = Noise::from_earlier("the moon");

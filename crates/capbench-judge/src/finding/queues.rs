@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found};
 
-/// What stands against capture in the queues of an interface.
+/// What speaks against capture in the queues of an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QueuesAgainstCapture {
     /// The interface.
     pub interface: String,
-    /// What stands against capture.
+    /// What speaks against capture.
     pub against: Vec<QueueFinding>,
 }
 
@@ -29,7 +29,7 @@ pub fn find(environment: &Environment) -> Vec<Found> {
         }
         let queues = QueuesAgainstCapture { interface: interface.name.clone(), against };
         let found = Found::new(Finding::Queues(queues), []);
-        // An interface is listed for each placement for which its settings were others.
+        // The environment lists an interface once for each placement with other settings. The judgement can be the same.
         if !all.contains(&found) {
             all.push(found);
         }
@@ -42,26 +42,35 @@ mod tests {
     use capbench_model::environment::interface::PathInterface;
     use capbench_model::for_tests::{card_with_queues, cores_and_nodes, rss_table};
 
-    use super::*;
+    use capbench_model::environment::Environment;
+    use capbench_model::environment::interface::Role;
+    use capbench_model::environment::queues::QueueFinding;
 
-    #[test]
-    fn queues_of_the_interface_that_captured_are_judged_once() {
-        let (cpu, memory) = cores_and_nodes(&["2-3"], &["0-7"]);
-        let on = |role, placement: &str, cpus| PathInterface {
+    use super::{QueuesAgainstCapture, find};
+    use crate::finding::{Finding, Found};
+
+    /// A card with four queues, whose interrupts these CPUs serve. The card's table sends frames to the first two queues only.
+    fn interface(role: Role, placement: &str, cpus: [&str; 4]) -> PathInterface {
+        PathInterface {
             role,
             name: "eth0".into(),
             made_by_capbench: false,
             placements: vec![placement.into()],
             facts: card_with_queues(cpus, rss_table(vec![64, 64])),
-        };
-        let shared = ["0", "1", "2", "3"];
+        }
+    }
+
+    #[test]
+    fn queues_of_the_interface_that_captured_are_judged_once() {
+        // CPUs 2 and 3 share a core, and all are on one node.
+        let (cpu, memory) = cores_and_nodes(&["2-3"], &["0-7"]);
         let mut environment = Environment {
             cpu: Some(cpu),
             memory: Some(memory),
             interfaces: Some(vec![
-                on(Role::Transmit, "same", ["0", "0", "0", "0"]),
-                on(Role::Receive, "same", shared),
-                on(Role::Receive, "other", shared),
+                interface(Role::Transmit, "same", ["0", "0", "0", "0"]),
+                interface(Role::Receive, "same", ["0", "1", "2", "3"]),
+                interface(Role::Receive, "other", ["0", "1", "2", "3"]),
             ]),
             ..Environment::default()
         };

@@ -1,12 +1,12 @@
 //! Facts about reproductions: the answers to the claims of publications, and what answers the open ones.
 
-use crate::thresholds::DECIDING_VISITS;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, Subject};
 use crate::durations::time_again;
 use crate::reproduction::{Answer, ClaimEvidence, Judgement, Reproduction};
+use crate::thresholds::DECIDING_VISITS;
 
 /// A fact about a publication.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -106,6 +106,7 @@ pub fn answers(reproductions: &[Reproduction], trials: &[TrialResult]) -> Vec<Fo
     }
     let mut answers = vec![summary(reproductions, &claims)];
     answers.extend(more_visits(reproductions, &claims, trials));
+    // The most important answers first.
     for answer in [Answer::Changed, Answer::Holds, Answer::Inconclusive, Answer::NotTestable] {
         let mut supported = Vec::new();
         for claim in &claims {
@@ -134,6 +135,7 @@ fn found(answer: ReproductionAnswer, trials: Vec<u32>) -> Found {
     Found::new(Finding::ReproductionAnswer(answer), trials)
 }
 
+/// How many claims have which answer. Where no claim has trials, those of the publications support it.
 fn summary(reproductions: &[Reproduction], claims: &[&Judgement]) -> Found {
     let mut trials: Vec<u32> = claims.iter().flat_map(|claim| claim.trials.iter().copied()).collect();
     if trials.is_empty() {
@@ -142,39 +144,40 @@ fn summary(reproductions: &[Reproduction], claims: &[&Judgement]) -> Found {
     let summary = ReproductionAnswer::Summary {
         publications: reproductions.iter().map(|reproduction| reproduction.key.clone()).collect(),
         claims: claims.len(),
-        hold: number(claims, Answer::Holds),
-        changed: number(claims, Answer::Changed),
-        undecided: number(claims, Answer::Inconclusive),
-        not_testable: number(claims, Answer::NotTestable),
+        hold: number_with(claims, Answer::Holds),
+        changed: number_with(claims, Answer::Changed),
+        undecided: number_with(claims, Answer::Inconclusive),
+        not_testable: number_with(claims, Answer::NotTestable),
     };
     found(summary, trials)
 }
 
-fn number(claims: &[&Judgement], answer: Answer) -> usize {
+fn number_with(claims: &[&Judgement], answer: Answer) -> usize {
     claims.iter().filter(|claim| claim.answer == answer).count()
 }
 
-/// What decides the claims that these visits leave open, and how long it takes.
+/// What decides the claims that these visits leave open, and how long it takes. `None` if no claim is open, or if the open ones have
+/// visits enough: then more of them need not help.
 fn more_visits(
     reproductions: &[Reproduction],
     claims: &[&Judgement],
     trials: &[TrialResult],
 ) -> Option<Found> {
-    let mut most = None;
-    let mut open = Vec::new();
+    let mut most_visits = None;
+    let mut open_trials = Vec::new();
     for claim in claims {
         if claim.answer == Answer::Inconclusive {
-            most = most.max(claim.visits);
-            open.extend(claim.trials.iter().copied());
+            most_visits = most_visits.max(claim.visits);
+            open_trials.extend(claim.trials.iter().copied());
         }
     }
-    let visits = most.filter(|visits| *visits < DECIDING_VISITS)?;
-    let seconds = seconds_with_visits(reproductions, trials);
-    Some(found(ReproductionAnswer::MoreVisits { visits, needed: DECIDING_VISITS, seconds }, open))
+    let visits = most_visits.filter(|visits| *visits < DECIDING_VISITS)?;
+    let seconds = seconds_with_deciding_visits(reproductions, trials);
+    Some(found(ReproductionAnswer::MoreVisits { visits, needed: DECIDING_VISITS, seconds }, open_trials))
 }
 
 /// The time of the same run with enough visits, by the trials of this one.
-fn seconds_with_visits(reproductions: &[Reproduction], trials: &[TrialResult]) -> f64 {
+fn seconds_with_deciding_visits(reproductions: &[Reproduction], trials: &[TrialResult]) -> f64 {
     let mut seconds = 0.0;
     for reproduction in reproductions {
         let time = time_again(trials.iter().filter(|trial| reproduction.trials.contains(&trial.number)));
@@ -186,14 +189,18 @@ fn seconds_with_visits(reproductions: &[Reproduction], trials: &[TrialResult]) -
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{ReproductionAnswer, SupportedClaim, answers, found};
+    use crate::finding::{Finding, Found};
+    use crate::reproduction::{Answer, Judgement, Reproduction};
 
+    /// The answer to the claim named "claim N", which trial N supports.
     fn judgement(answer: Answer, visits: Option<u32>, trial: u32) -> Judgement {
         let claim = format!("claim {trial}");
         let text = String::new();
         Judgement { claim, answer, text, evidence: Vec::new(), trials: vec![trial], visits, chance: None }
     }
 
+    /// The answers of a run of one publication that did not complete.
     fn answered(findings: Vec<Judgement>) -> Vec<Found> {
         answers(&[Reproduction { key: "dain-2004".into(), findings, ..Reproduction::default() }], &[])
     }
@@ -213,31 +220,33 @@ mod tests {
             undecided: 0,
             not_testable: 1,
         };
-        let listed = [(Answer::Changed, 2), (Answer::Holds, 1), (Answer::NotTestable, 3)];
-        let listed = listed.map(|(answer, trial)| {
+        let mut listed = Vec::new();
+        for (answer, trial) in [(Answer::Changed, 2), (Answer::Holds, 1), (Answer::NotTestable, 3)] {
             let claim = SupportedClaim { claim: format!("claim {trial}"), trials: vec![trial] };
-            found(ReproductionAnswer::Claims { answer, claims: vec![claim] }, vec![trial])
-        });
+            listed.push(found(ReproductionAnswer::Claims { answer, claims: vec![claim] }, vec![trial]));
+        }
         let unfinished = ReproductionAnswer::Unfinished { publications: vec!["dain-2004".into()] };
         assert_eq!(answers[0], found(summary, vec![1, 2, 3]));
         assert_eq!(answers[1..4], listed);
         assert_eq!(answers[4..], [found(unfinished, Vec::new())]);
     }
 
+    fn is_more_visits(answer: &Found) -> bool {
+        matches!(answer.fact, Finding::ReproductionAnswer(ReproductionAnswer::MoreVisits { .. }))
+    }
+
     #[test]
     fn up_to_five_visits_leave_a_claim_open_and_six_do_not() {
-        for (visits, expected) in [(1, true), (5, true), (6, false)] {
+        for (visits, decides_with_more) in [(1, true), (5, true), (6, false)] {
             let answers = answered(vec![
                 judgement(Answer::Inconclusive, Some(visits), 4),
                 judgement(Answer::Holds, Some(1), 5),
             ]);
-            let more = answers.iter().find_map(|answer| match &answer.fact {
-                Finding::ReproductionAnswer(ReproductionAnswer::MoreVisits { visits, needed, .. }) => {
-                    Some((*visits, *needed, answer.trials.clone()))
-                }
-                _ => None,
-            });
-            assert_eq!(more, expected.then_some((visits, 6, vec![4])));
+            let more = answers.iter().find(|answer| is_more_visits(answer));
+            assert_eq!(more.is_some(), decides_with_more, "{visits} visits");
+            let Some(more) = more else { continue };
+            let expected = ReproductionAnswer::MoreVisits { visits, needed: 6, seconds: 0.0 };
+            assert_eq!(*more, found(expected, vec![4]), "without the claim that holds");
         }
         assert!(answered(Vec::new()).is_empty());
     }

@@ -37,12 +37,14 @@ pub fn unfinished(trials: &[TrialResult]) -> Found {
     let mut lossy: Option<&TrialResult> = None;
     for trial in trials.iter().filter(|trial| trial.verdict != Verdict::Invalid) {
         if trial.lost() > 0 {
-            let is_lower = lossy.is_none_or(|known| trial.offered_pps.total_cmp(&known.offered_pps).is_lt());
-            lossy = if is_lower { Some(trial) } else { lossy };
+            if lossy.is_none_or(|known| trial.offered_pps < known.offered_pps) {
+                lossy = Some(trial);
+            }
         } else if captures_all(trial) {
-            let is_lower =
-                lossless.is_some_and(|known| trial.offered_pps.total_cmp(&known.offered_pps).is_lt());
-            lossless = if is_lower { lossless } else { Some(trial) };
+            // Of equal loads, the last one counts.
+            if lossless.is_none_or(|known| trial.offered_pps >= known.offered_pps) {
+                lossless = Some(trial);
+            }
         }
     }
     let shown = lossless.into_iter().chain(lossy).map(|trial| trial.number);

@@ -34,7 +34,7 @@ pub struct WholeRun<'r> {
 }
 
 impl<'r> WholeRun<'r> {
-    /// Which method to use: as saved; for a bench of an earlier version by its trials.
+    /// Which method to use: as saved, or by the trials of a bench of an earlier version, which did not save it.
     pub fn recommendation(&self) -> Option<Cow<'r, Recommendation>> {
         if let Some(saved) = self.recommended {
             return Some(Cow::Borrowed(saved));
@@ -50,7 +50,7 @@ impl<'r> WholeRun<'r> {
 pub fn answers(run: &WholeRun<'_>) -> Vec<Found> {
     let facts = &run.facts;
     let mut all = Vec::new();
-    // A requested comparison comes first.
+    // A comparison that the user requested comes first.
     all.extend(comparison::of_methods(run.comparisons));
     all.extend(match run.kind {
         Kind::Bench => bench::answers(run.recommendation().as_deref(), facts),

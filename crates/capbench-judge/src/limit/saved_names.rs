@@ -1,6 +1,6 @@
-//! The limits of members as files have them: names without figures.
+//! The limits of members as files have them: names without figures. The modules are for serde's `with`.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::Limit;
 
@@ -67,7 +67,9 @@ impl From<LimitName> for Limit {
 
 /// One limit.
 pub(crate) mod one {
-    use super::*;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Limit, LimitName};
 
     pub(crate) fn serialize<S: Serializer>(limit: &Limit, serializer: S) -> Result<S::Ok, S::Error> {
         LimitName::from(*limit).serialize(serializer)
@@ -80,7 +82,9 @@ pub(crate) mod one {
 
 /// A limit that can be absent.
 pub(crate) mod optional {
-    use super::*;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Limit, LimitName};
 
     pub(crate) fn serialize<S: Serializer>(limit: &Option<Limit>, serializer: S) -> Result<S::Ok, S::Error> {
         limit.map(LimitName::from).serialize(serializer)
@@ -93,7 +97,9 @@ pub(crate) mod optional {
 
 /// A list of limits.
 pub(crate) mod list {
-    use super::*;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::{Limit, LimitName};
 
     pub(crate) fn serialize<S: Serializer>(limits: &[Limit], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(limits.iter().copied().map(LimitName::from))

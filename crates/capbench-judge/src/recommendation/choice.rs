@@ -6,16 +6,17 @@ use capbench_model::method_spec::{MethodSpec, Privilege};
 
 use super::{Because, Ranked};
 
-/// The best of several methods with equal limits.
+/// The best of several methods with equal limits. Methods are given by their indices in the list of which it was chosen.
 pub(super) struct Choice {
-    /// Its place among them.
+    /// The index of the best method.
     pub(super) nth: usize,
+    /// Why it is the best.
     pub(super) because: Because,
     /// Whether the costs that decide are known of all of them.
     pub(super) is_known: bool,
     /// Whether no disturbance can have caused the order.
     pub(super) is_undisturbed: bool,
-    /// The places of those whose costs are known not to differ from its own.
+    /// The indices of the other methods whose costs are known not to differ from those of the best.
     pub(super) equal: Vec<usize>,
 }
 
@@ -25,11 +26,13 @@ struct Figure {
     error_ns: f64,
 }
 
+/// The application's time per packet.
 fn application(ranked: &Ranked) -> Option<Figure> {
     let cost = ranked.cost.as_ref()?;
     Some(Figure { ns: cost.app_ns?, error_ns: cost.app_error_ns })
 }
 
+/// The time of application and kernel per packet.
 fn total(ranked: &Ranked) -> Option<Figure> {
     let cost = ranked.cost.as_ref()?;
     Some(Figure { ns: cost.total_ns?, error_ns: cost.total_error_ns })
@@ -39,21 +42,21 @@ impl Choice {
     /// The best of at least one method.
     pub(super) fn among(tied: &[&Ranked]) -> Self {
         let all: Vec<usize> = (0..tied.len()).collect();
-        let by_app = cheapest(tied, &all, application);
-        let by_total = cheapest(tied, &by_app, total);
-        let mut nth = by_total[0];
-        for &other in &by_total {
+        let cheapest_by_app = cheapest(tied, &all, application);
+        let cheapest_by_both = cheapest(tied, &cheapest_by_app, total);
+        let mut nth = cheapest_by_both[0];
+        for &other in &cheapest_by_both {
             if by_privilege(tied[other], tied[nth]).is_lt() {
                 nth = other;
             }
         }
-        let mut equal = by_total.clone();
+        let mut equal = cheapest_by_both.clone();
         equal.retain(|other| *other != nth);
-        let is_alone = equal.iter().all(|&other| privilege(tied[other]) != privilege(tied[nth]));
-        let because = match (by_app.len(), by_total.len()) {
+        let needs_least = equal.iter().all(|&other| privilege(tied[other]) != privilege(tied[nth]));
+        let because = match (cheapest_by_app.len(), cheapest_by_both.len()) {
             (1, _) => Because::ApplicationTime,
             (_, 1) => Because::TotalTime,
-            _ if is_alone => Because::Privilege,
+            _ if needs_least => Because::Privilege,
             _ => Because::Equal,
         };
         let is_disturbed = tied.iter().filter_map(|ranked| ranked.cost.as_ref()).any(|cost| cost.disturbed);
@@ -61,46 +64,58 @@ impl Choice {
         Self {
             nth,
             because,
-            is_known: is_single || do_costs_decide(tied, &all, &by_app),
+            is_known: is_single || do_costs_decide(tied, &cheapest_by_app),
             is_undisturbed: is_single || !is_disturbed,
             equal,
         }
     }
 }
 
-/// Where no method has the one figure, the other decides. Where only some have it, the others can cost less.
-fn do_costs_decide(tied: &[&Ranked], all: &[usize], by_app: &[usize]) -> bool {
-    let apps = all.iter().filter(|&&nth| application(tied[nth]).is_some()).count();
-    let totals = by_app.iter().filter(|&&nth| total(tied[nth]).is_some()).count();
-    let has_whole_total = totals == 0 || totals == by_app.len();
-    match apps {
-        0 => totals > 0 && has_whole_total,
-        _ if apps < all.len() => false,
-        _ => by_app.len() == 1 || has_whole_total,
+/// Whether the costs that decide are known of all methods that they decide between. A method without the figure could cost less.
+fn do_costs_decide(tied: &[&Ranked], cheapest_by_app: &[usize]) -> bool {
+    let with_app = tied.iter().filter(|ranked| application(ranked).is_some()).count();
+    let with_total = cheapest_by_app.iter().filter(|&&nth| total(tied[nth]).is_some()).count();
+    let all_have_total = with_total == cheapest_by_app.len();
+    if with_app == 0 {
+        // The application's time is unknown of every method, so the total decides alone.
+        return with_total > 0 && all_have_total;
     }
+    if with_app < tied.len() {
+        return false;
+    }
+    // The application's time left one method, or the total is known of those that it left, or of none of them.
+    cheapest_by_app.len() == 1 || all_have_total || with_total == 0
 }
 
-/// Those of `places` whose cost is not above the lowest by more than the errors. All of them if no cost is known.
-fn cheapest(tied: &[&Ranked], places: &[usize], cost: fn(&Ranked) -> Option<Figure>) -> Vec<usize> {
-    let mut known = Vec::new();
-    for &nth in places {
-        known.extend(cost(tied[nth]).map(|figure| (nth, figure)));
-    }
-    let Some((_, least)) = known.iter().min_by(|(_, one), (_, other)| one.ns.total_cmp(&other.ns)) else {
-        return places.to_vec();
+/// The methods at these indices whose cost is not above the lowest by more than the errors. All of them if no cost is known.
+fn cheapest(tied: &[&Ranked], indices: &[usize], cost: fn(&Ranked) -> Option<Figure>) -> Vec<usize> {
+    let figures = indices.iter().filter_map(|&nth| cost(tied[nth]));
+    let Some(least) = figures.min_by(|one, other| one.ns.total_cmp(&other.ns)) else {
+        return indices.to_vec();
     };
     let most_ns = least.ns + least.error_ns;
-    known.iter().filter(|(_, figure)| figure.ns - figure.error_ns <= most_ns).map(|(nth, _)| *nth).collect()
+    let mut cheapest = Vec::new();
+    for &nth in indices {
+        if cost(tied[nth]).is_some_and(|figure| figure.ns - figure.error_ns <= most_ns) {
+            cheapest.push(nth);
+        }
+    }
+    cheapest
 }
 
-/// The method that needs less comes first. Of methods that are equal otherwise, the one with the lower figure.
+/// The method that needs less privilege comes first, else the one with the lower application time.
 fn by_privilege(one: &Ranked, other: &Ranked) -> Ordering {
-    let ns = |ranked: &Ranked| application(ranked).map_or(f64::INFINITY, |figure| figure.ns);
-    privilege(one).cmp(&privilege(other)).then(ns(one).total_cmp(&ns(other)))
+    privilege(one).cmp(&privilege(other)).then(app_ns(one).total_cmp(&app_ns(other)))
 }
 
-/// What a method needs; a program needs what it needs.
+/// The application's time; infinite if unknown.
+fn app_ns(ranked: &Ranked) -> f64 {
+    application(ranked).map_or(f64::INFINITY, |figure| figure.ns)
+}
+
+/// How much privilege a method needs, the least first. What a program needs is unknown, and comes last.
 fn privilege(ranked: &Ranked) -> (bool, Option<Privilege>) {
-    let needs = ranked.method.known().and_then(MethodSpec::privilege);
-    (needs.is_none(), needs)
+    let privilege = ranked.method.known().and_then(MethodSpec::privilege);
+    let is_unknown = privilege.is_none();
+    (is_unknown, privilege)
 }

@@ -252,23 +252,77 @@ pub enum Certainty {
     Likely,
 }
 
-/// Frame size, placement and work, in which methods are compared.
-type Scene = (SizeLabel, SavedPlacement, SavedWork);
+/// The set-up in which methods are compared.
+#[derive(Clone, PartialEq)]
+struct Scene {
+    frame_size: SizeLabel,
+    placement: SavedPlacement,
+    work: SavedWork,
+}
 
-/// The trials of one method in one set-up that show something about it.
+impl Scene {
+    /// The set-up of a trial.
+    fn of_trial(trial: &TrialResult) -> Self {
+        let profile = &trial.profile;
+        Self {
+            frame_size: profile.frame_size.clone(),
+            placement: profile.placement.clone(),
+            work: profile.work.clone(),
+        }
+    }
+
+    /// Whether a program captures here, which has its own work.
+    fn is_of_program(&self) -> bool {
+        self.work == Work::OfProgram
+    }
+}
+
+/// One method in one set-up.
 struct Entrant<'r> {
     method: &'r SavedMethod,
+    /// Its trials, without the invalid ones.
     trials: Vec<&'r TrialResult>,
     searches: Vec<&'r SearchOutcome>,
 }
 
 /// Recommends a method, by the trials and searches of a bench. `None` if there are no trials of a bench.
 pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<Recommendation> {
-    let question = match trials.iter().find(|trial| trial.phase == Phase::FixedLoad) {
-        Some(trial) => Question::CheapestAt { pps: trial.intended_pps? },
-        None if trials.iter().any(|trial| trial.phase == Phase::BestEffort) => Question::HighestRate,
-        None => return None,
-    };
+    let question = question_of_bench(trials)?;
+    let mut rankings = Vec::new();
+    for SceneTrials { scene, trials } in scenes_in_order(trials) {
+        rankings.push(rank::ranking(question, &scene, &entrants(&trials, searches)));
+    }
+    let first = rankings.first()?;
+    let mut recommended = None;
+    let mut certainty_of_method = None;
+    match &first.conclusion {
+        Conclusion::Use { method, certainty, .. } => {
+            recommended = Some(method.clone());
+            certainty_of_method = Some(*certainty);
+        }
+        Conclusion::OneOf { best, .. } => recommended.clone_from(best),
+        Conclusion::NoneLossless { .. } | Conclusion::NotSent { .. } | Conclusion::Nothing => {}
+    }
+    Some(Recommendation { question, method: recommended, certainty: certainty_of_method, rankings })
+}
+
+/// The question that a bench with these trials answers; `None` if they are of no bench.
+fn question_of_bench(trials: &[TrialResult]) -> Option<Question> {
+    if let Some(trial) = trials.iter().find(|trial| trial.phase == Phase::FixedLoad) {
+        return Some(Question::CheapestAt { pps: trial.intended_pps? });
+    }
+    let has_maximum_load = trials.iter().any(|trial| trial.phase == Phase::BestEffort);
+    has_maximum_load.then_some(Question::HighestRate)
+}
+
+/// The trials of a bench in one set-up, at least one.
+struct SceneTrials<'r> {
+    scene: Scene,
+    trials: Vec<&'r TrialResult>,
+}
+
+/// The set-ups of a bench: those in the placement of the first trial before the others, and small frames before large ones.
+fn scenes_in_order(trials: &[TrialResult]) -> Vec<SceneTrials<'_>> {
     let mut of_bench: Vec<&TrialResult> = trials.iter().collect();
     of_bench.retain(|trial| {
         matches!(
@@ -276,49 +330,38 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
             Phase::BestEffort | Phase::CommonLoad | Phase::Confirmation | Phase::FixedLoad | Phase::Search
         )
     });
-    let mut scenes = by_key(of_bench.iter().copied(), |trial| compared_in(trial, &of_bench));
-    let first_placement = scenes.first().map(|((_, placement, _), _)| placement.clone())?;
-    scenes.sort_by(|((_, one, _), trials), ((_, other, _), other_trials)| {
-        let by_placement = (*one != first_placement).cmp(&(*other != first_placement));
-        let octets = trials[0].profile.mean_frame_size;
-        by_placement.then(octets.total_cmp(&other_trials[0].profile.mean_frame_size))
+    let Some(first) = of_bench.first() else { return Vec::new() };
+    let first_placement = &first.profile.placement;
+    let mut scenes = Vec::new();
+    for (scene, trials) in by_key(of_bench.iter().copied(), |trial| compared_in(trial, &of_bench)) {
+        scenes.push(SceneTrials { scene, trials });
+    }
+    // The sort is stable: equal set-ups stay in the order in which they ran.
+    scenes.sort_by(|one, other| {
+        let by_placement =
+            (one.scene.placement != *first_placement).cmp(&(other.scene.placement != *first_placement));
+        let octets = one.trials[0].profile.mean_frame_size;
+        by_placement.then(octets.total_cmp(&other.trials[0].profile.mean_frame_size))
     });
-    let mut rankings = Vec::new();
-    for (scene, of_scene) in &scenes {
-        rankings.push(rank::ranking(question, scene, &entrants(of_scene, searches)));
-    }
-    let mut known = Recommendation { question, method: None, certainty: None, rankings };
-    match known.headline().map(|first| &first.conclusion) {
-        Some(Conclusion::Use { method, certainty, .. }) => {
-            let (method, certainty) = (method.clone(), *certainty);
-            known.method = Some(method);
-            known.certainty = Some(certainty);
-        }
-        Some(Conclusion::OneOf { best, .. }) => known.method = best.clone(),
-        _ => {}
-    }
-    Some(known)
+    scenes
 }
 
-fn scene(trial: &TrialResult) -> Scene {
-    let profile = &trial.profile;
-    (profile.frame_size.clone(), profile.placement.clone(), profile.work.clone())
-}
-
-/// The set-up in which the method of a trial is compared. A program that has its own work is compared with the methods of the
+/// The set-up in which the method of a trial is compared. A program, which has its own work, is compared with the methods of the
 /// first work.
-fn compared_in(trial: &TrialResult, all: &[&TrialResult]) -> Scene {
-    let of_trial = scene(trial);
-    if of_trial.2 != Work::OfProgram {
-        return of_trial;
+fn compared_in(trial: &TrialResult, trials: &[&TrialResult]) -> Scene {
+    let scene = Scene::of_trial(trial);
+    if !scene.is_of_program() {
+        return scene;
     }
-    for other in all {
-        let of_other = scene(other);
-        if (&of_other.0, &of_other.1) == (&of_trial.0, &of_trial.1) && of_other.2 != Work::OfProgram {
-            return of_other;
+    for other in trials {
+        let other_scene = Scene::of_trial(other);
+        let is_same_but_work =
+            other_scene.frame_size == scene.frame_size && other_scene.placement == scene.placement;
+        if is_same_but_work && !other_scene.is_of_program() {
+            return other_scene;
         }
     }
-    of_trial
+    scene
 }
 
 /// The methods of a set-up in the order in which they ran.
@@ -357,7 +400,8 @@ impl Recommendation {
     }
 }
 
-/// Whether a method sustains a load with up to this loss in every set-up in which it was measured.
+/// Whether a method sustains a load with up to this loss in every set-up in which it was measured. One set-up in which it does not
+/// decides; else one in which that is unknown.
 pub fn sustains(
     trials: &[TrialResult],
     searches: &[SearchOutcome],
@@ -367,8 +411,8 @@ pub fn sustains(
 ) -> Sustains {
     let of_method = trials.iter().filter(|trial| trial.profile.method == *method);
     let mut answer = None;
-    for (_, of_set_up) in by_key(of_method, |trial| scene(trial)) {
-        for entrant in entrants(&of_set_up, searches) {
+    for (_, trials) in by_key(of_method, |trial| Scene::of_trial(trial)) {
+        for entrant in entrants(&trials, searches) {
             match Sustained::from_entrant(&entrant, loss_ratio).sustains(pps) {
                 Sustains::No => return Sustains::No,
                 Sustains::Unknown => answer = Some(Sustains::Unknown),

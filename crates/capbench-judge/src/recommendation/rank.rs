@@ -9,6 +9,7 @@ use crate::thresholds::{
 use capbench_model::ledger::LostAt;
 use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::saved::SavedMethod;
+use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
 
 use super::bounds::first_failed;
@@ -26,19 +27,13 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
         Question::CheapestAt { pps } => Some(pps),
         Question::HighestRate => equal_load(entrants),
     };
-    let (frame_size, placement, work) = scene.clone();
+    let Scene { frame_size, placement, work } = scene.clone();
     let mut methods: Vec<Ranked> = entrants.iter().map(|entrant| ranked(entrant, equal_load_pps)).collect();
     let mut sent_pps: Option<f64> = None;
     if let Question::CheapestAt { pps } = question {
-        for known in methods.iter_mut().flat_map(|ranked| [&mut ranked.lossless, &mut ranked.nearly_lossless])
-        {
-            if known.status == SustainedStatus::Unknown && known.at_most_pps.is_some_and(|most| most < pps) {
-                known.status = SustainedStatus::NotReached;
-            }
-            // Without loss at less than the load in question: that load was not tried.
-            if known.upper_pps.is_none() && known.lower_pps.is_some_and(|lower| !is_rate_sent(lower, pps)) {
-                known.status = SustainedStatus::Unknown;
-                sent_pps = known.lower_pps.into_iter().chain(sent_pps).max_by(f64::total_cmp);
+        for method in &mut methods {
+            for known in [&mut method.lossless, &mut method.nearly_lossless] {
+                sent_pps = highest(sent_pps, judge_at_load(known, pps));
             }
         }
     }
@@ -57,6 +52,26 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
         *settle = words_to_settle(question, methods, scene);
     }
     Ranking { frame_size, placement, work, precision, equal_load_pps, methods: ranked, conclusion }
+}
+
+/// What is known of a method if the question is about one load. Returns the load that was sent, if it was less than that one, and
+/// nothing was lost of it.
+fn judge_at_load(known: &mut Sustained, pps: f64) -> Option<f64> {
+    if known.status == SustainedStatus::Unknown && known.at_most_pps.is_some_and(|most| most < pps) {
+        known.status = SustainedStatus::NotReached;
+    }
+    let sent_pps = known.lower_pps.filter(|lower| !is_rate_sent(*lower, pps))?;
+    if known.upper_pps.is_some() {
+        return None;
+    }
+    // The load in question was not tried.
+    known.status = SustainedStatus::Unknown;
+    Some(sent_pps)
+}
+
+/// The higher of two rates, of which each may be unknown.
+fn highest(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).max_by(f64::total_cmp)
 }
 
 /// The figures of a method, not yet ranked.
@@ -107,22 +122,23 @@ impl Order {
     fn from_methods(methods: Vec<Ranked>) -> Self {
         let is_lossless = methods.iter().any(|ranked| shown(&ranked.lossless).is_some());
         let mut order = Self { methods: Vec::new(), is_lossless };
-        let mut left = methods;
-        left.sort_by(|one, other| {
-            // Methods that only count frames capture none of them.
+        let mut unranked = methods;
+        unranked.sort_by(|one, other| {
+            // Methods that only count frames capture none of them, so they come last.
             let by_delivery = counts_only(one).cmp(&counts_only(other));
             by_delivery.then_with(|| order.lower_pps(other).total_cmp(&order.lower_pps(one)))
         });
-        while let Some(head) = left.first().cloned() {
+        // Each round ranks the method with the highest load of those that are left, with all that may sustain as much.
+        while let Some(highest) = unranked.first().cloned() {
             let (mut tied, mut rest): (Vec<_>, Vec<_>) =
-                left.into_iter().partition(|ranked| order.is_tied(ranked, &head));
-            // The head is tied with itself, unless its bounds contradict each other.
+                unranked.into_iter().partition(|ranked| order.is_tied(ranked, &highest));
+            // A method is tied with itself, unless its bounds contradict each other.
             if tied.is_empty() {
                 tied.push(rest.remove(0));
             }
             let rank = order.methods.len() as u32 + 1;
             order.methods.extend(tied.into_iter().map(|ranked| Ranked { rank, ..ranked }));
-            left = rest;
+            unranked = rest;
         }
         order
     }
@@ -132,21 +148,23 @@ impl Order {
         if self.is_lossless { &ranked.lossless } else { &ranked.nearly_lossless }
     }
 
+    /// The highest load that the method is shown to sustain.
     fn shown(&self, ranked: &Ranked) -> Option<f64> {
         shown(self.limit(ranked))
     }
 
+    /// The same; 0 if there is none.
     fn lower_pps(&self, ranked: &Ranked) -> f64 {
         self.shown(ranked).unwrap_or(0.0)
     }
 
     /// Whether the limit of a method may be as high as that of another one, which is shown to sustain more.
-    fn is_tied(&self, ranked: &Ranked, head: &Ranked) -> bool {
-        let is_below = self.limit(ranked).at_most_pps.is_some_and(|most| most <= self.lower_pps(head));
-        counts_only(ranked) == counts_only(head) && !is_below
+    fn is_tied(&self, ranked: &Ranked, highest: &Ranked) -> bool {
+        let is_below = self.limit(ranked).at_most_pps.is_some_and(|most| most <= self.lower_pps(highest));
+        counts_only(ranked) == counts_only(highest) && !is_below
     }
 
-    /// The precision of the methods that may be best; if none of them was searched, the finest of the others.
+    /// The coarsest precision of the methods of the first rank; if none of them was searched, the finest of the others.
     fn precision(&self) -> Option<f64> {
         let mut of_first: Option<f64> = None;
         let mut of_rest: Option<f64> = None;
@@ -161,24 +179,25 @@ impl Order {
         of_first.or(of_rest)
     }
 
-    /// `margin` is the share by which limits must differ to be certainly different.
+    /// The methods in their final order, and the conclusion. `margin` is the share by which limits must differ to be certainly
+    /// different.
     fn conclude(mut self, margin: f64) -> (Vec<Ranked>, Conclusion) {
-        self.judge(margin);
+        self.judge_lower_ranks(margin);
         self.sort_by_cost(margin);
         let conclusion = self.conclusion(margin);
         (self.methods, conclusion)
     }
 
     /// How certain it is that each method is below the first rank.
-    fn judge(&mut self, margin: f64) {
+    fn judge_lower_ranks(&mut self, margin: f64) {
         let Some(first) = self.methods.first() else { return };
         let best_pps = self.lower_pps(first);
         let is_lossless = self.is_lossless;
         for ranked in self.methods.iter_mut().filter(|ranked| ranked.rank > 1) {
             let limit = if is_lossless { &ranked.lossless } else { &ranked.nearly_lossless };
             let is_clear = limit.at_most_pps.is_some_and(|at_most| at_most * (1.0 + margin) <= best_pps);
-            ranked.below =
-                Some(if is_clear || counts_only(ranked) { Certainty::Certain } else { Certainty::Likely });
+            let is_certain = is_clear || counts_only(ranked);
+            ranked.below = Some(if is_certain { Certainty::Certain } else { Certainty::Likely });
         }
     }
 
@@ -186,36 +205,42 @@ impl Order {
     /// well enough to be equal are first ordered by what the trials show: the highest load that a method sustained, if it differs by
     /// more than what a generator sends.
     fn sort_by_cost(&mut self, margin: f64) {
+        let mut groups: Vec<(_, Vec<Ranked>)> =
+            by_key(std::mem::take(&mut self.methods), |ranked| self.group(ranked));
+        groups.sort_by_key(|(group, _)| *group);
         let mut ordered: Vec<Ranked> = Vec::new();
-        let mut left = std::mem::take(&mut self.methods);
-        while let Some(first) = left.iter().map(|ranked| self.group(ranked)).min() {
-            let (mut tied, rest): (Vec<_>, Vec<_>) =
-                left.into_iter().partition(|ranked| self.group(ranked) == first);
+        for (_, mut tied) in groups {
             let are_equal = self.have_equal_limits(&tied.iter().collect::<Vec<_>>(), margin);
-            let share = if are_equal { 0.0 } else { EQUAL_GENERATOR_LIMITS };
             while !tied.is_empty() {
-                let highest = tied.iter().map(|ranked| self.lower_pps(ranked)).fold(0.0, f64::max);
-                let mut near = Vec::new();
-                let mut near_methods = Vec::new();
-                for (nth, ranked) in tied.iter().enumerate() {
-                    if self.lower_pps(ranked) >= highest * share {
-                        near.push(nth);
-                        near_methods.push(ranked);
-                    }
-                }
-                let next = near[Choice::among(&near_methods).nth];
+                let next = self.next_of_group(&tied, are_equal);
                 ordered.push(tied.remove(next));
             }
-            left = rest;
         }
         self.methods = ordered;
     }
 
-    /// Methods of one rank, those that sustained no load after the others.
+    /// The index of the best of these methods of one group: of those with about the highest load the cheapest. If their limits are
+    /// equal, all count.
+    fn next_of_group(&self, tied: &[Ranked], are_equal: bool) -> usize {
+        let highest_pps = tied.iter().map(|ranked| self.lower_pps(ranked)).fold(0.0, f64::max);
+        let least_pps = if are_equal { 0.0 } else { highest_pps * EQUAL_GENERATOR_LIMITS };
+        let mut indices = Vec::new();
+        let mut candidates = Vec::new();
+        for (nth, ranked) in tied.iter().enumerate() {
+            if self.lower_pps(ranked) >= least_pps {
+                indices.push(nth);
+                candidates.push(ranked);
+            }
+        }
+        indices[Choice::among(&candidates).nth]
+    }
+
+    /// What methods are grouped by: their rank, and whether they sustained no load.
     fn group(&self, ranked: &Ranked) -> (u32, bool) {
         (ranked.rank, self.shown(ranked).is_none())
     }
 
+    /// What follows from the order. The first method is the recommended one.
     fn conclusion(&self, margin: f64) -> Conclusion {
         let Some(first) = self.methods.first() else { return Conclusion::Nothing };
         if self.methods.iter().all(|ranked| self.limit(ranked).status == SustainedStatus::Unknown) {
@@ -228,15 +253,15 @@ impl Order {
         let (tied, rest): (Vec<&Ranked>, Vec<&Ranked>) =
             self.methods.iter().partition(|ranked| ranked.rank == 1);
         let choice = Choice::among(&tied);
-        if (!self.have_equal_limits(&tied, margin) || !choice.is_known)
-            && let Some(open) = self.open(first, &tied, &rest, margin)
-        {
-            return open;
+        let is_decided = self.have_equal_limits(&tied, margin) && choice.is_known;
+        if !is_decided && let Some(one_of) = self.one_of(first, &tied, &rest, margin) {
+            return one_of;
         }
         let trials: u32 = self.methods.iter().map(|ranked| ranked.trials).sum();
         let disturbed: u32 = self.methods.iter().map(|ranked| ranked.disturbed).sum();
-        let is_below = rest.iter().all(|ranked| ranked.below == Some(Certainty::Certain));
-        let is_certain = 2 * disturbed <= trials && is_below && choice.is_undisturbed;
+        let is_quiet = 2 * disturbed <= trials;
+        let are_certainly_below = rest.iter().all(|ranked| ranked.below == Some(Certainty::Certain));
+        let is_certain = is_quiet && are_certainly_below && choice.is_undisturbed;
         Conclusion::Use {
             method: first.method.clone(),
             because: match (tied.len(), self.methods.len()) {
@@ -249,8 +274,8 @@ impl Order {
         }
     }
 
-    /// The methods of the first rank that may be best; `None` if that is only one.
-    fn open(&self, first: &Ranked, tied: &[&Ranked], rest: &[&Ranked], margin: f64) -> Option<Conclusion> {
+    /// The conclusion that several methods of the first rank may be best; `None` if only one may.
+    fn one_of(&self, first: &Ranked, tied: &[&Ranked], rest: &[&Ranked], margin: f64) -> Option<Conclusion> {
         let best = self.methods.iter().find(|ranked| self.shown(ranked).is_some()).unwrap_or(first);
         let (mut open, mut worse): (Vec<&Ranked>, Vec<&Ranked>) = tied
             .iter()
@@ -272,7 +297,8 @@ impl Order {
     /// Whether a method of the same rank can have the higher limit, or about the same for a lower cost.
     fn may_be_better(&self, other: &Ranked, best: &Ranked, margin: f64) -> bool {
         let choice = Choice::among(&[best, other]);
-        let is_dearer = choice.is_known && choice.nth == 0 && choice.equal.is_empty();
+        let is_best_chosen = choice.nth == 0;
+        let is_dearer = choice.is_known && is_best_chosen && choice.equal.is_empty();
         !is_dearer || !self.have_equal_limits(&[best, other], margin)
     }
 
@@ -285,7 +311,7 @@ impl Order {
         }
         let mut lowest = f64::INFINITY;
         let mut highest = 0.0_f64;
-        // The highest limit that any of them can have.
+        // The highest limit that any of them can have; infinite if it is unknown.
         let mut most = 0.0_f64;
         let mut are_at_least = true;
         for ranked in tied {
@@ -304,8 +330,8 @@ impl Order {
         if are_at_least && lowest >= highest * EQUAL_GENERATOR_LIMITS {
             return true;
         }
-        let precision = EQUAL_LIMITS_PRECISIONS * margin.min(COARSEST_PRECISION);
-        lowest >= most * (1.0 - precision.max(ASSUMED_PRECISION))
+        let precisions = EQUAL_LIMITS_PRECISIONS * margin.min(COARSEST_PRECISION);
+        lowest >= most * (1.0 - precisions.max(ASSUMED_PRECISION))
     }
 }
 
@@ -313,6 +339,7 @@ fn names(methods: &[&Ranked]) -> Vec<SavedMethod> {
     methods.iter().map(|ranked| ranked.method.clone()).collect()
 }
 
+/// Whether a method only counts frames, and captures none.
 fn counts_only(ranked: &Ranked) -> bool {
     ranked.method.known().and_then(MethodSpec::delivery) == Some(Delivery::Counted)
 }

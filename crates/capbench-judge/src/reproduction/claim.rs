@@ -30,7 +30,7 @@ use crate::reproduction::judging::{Chance, RuleAnswer, judgement, judgement_at_a
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
-use crate::reproduction::{Answer, ClaimEvidence, Judgement};
+use crate::reproduction::{Answer, ClaimEvidence, ClaimText, Judgement};
 use capbench_model::saved::SavedMethod;
 
 /// A claim of a publication, and the rule that judges it.
@@ -154,14 +154,14 @@ impl Claim {
         self.says.get(case).map_or("", String::as_str)
     }
 
-    /// The text of a case, filled in. If a named figure is missing, the text of `unmeasured`, if there is one.
-    fn text(&self, case: &str, mut values: TextValues<'_, '_>, names: &[String]) -> String {
-        let text = values.fill(self.says(case));
+    /// The text of a case with its values. If a named figure is missing, the text of `unmeasured`, if there is one.
+    fn text(&self, case: &str, mut values: TextValues<'_, '_>, names: &[String]) -> ClaimText {
+        let text = values.text(self.says(case));
         let Some(missing) = values.missing.filter(|_| self.says.contains_key("unmeasured")) else {
             return text;
         };
         let name = names.get(missing).cloned().unwrap_or_default();
-        values.with("missing", name).fill(self.says("unmeasured"))
+        values.with("missing", name).text(self.says("unmeasured"))
     }
 }
 

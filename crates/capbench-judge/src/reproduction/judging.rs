@@ -125,6 +125,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::reproduction::ClaimText;
     use capbench_model::disturbance::{CpuDisturbance, Disturbance};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};
@@ -146,7 +147,7 @@ mod tests {
     }
 
     fn figures() -> ClaimEvidence {
-        ClaimEvidence::Figures { text: "Here.".into() }
+        ClaimEvidence::Figures(ClaimText::plain("Here."))
     }
 
     fn disturbed(trials: usize, withdraws: bool) -> Vec<ClaimEvidence> {

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | [`visits`] | the selected trials, what they show together, and how they compare with a limit or with other trials |
 //! | [`figure`] | the compared figures of a trial |
-//! | [`text`] | texts of claims that name figures |
+//! | `text` | the values that texts of claims name |
 
 pub mod figure;
-pub mod text;
+pub(crate) mod text;
 pub mod visits;
 
 use capbench_model::method_spec::MethodSpec;

@@ -1,10 +1,12 @@
 //! The saved outcome of a reproduction: its tables, with published cells next to measured ones, and the answers to its claims.
 
-use crate::sweep::effects::Effect;
-use capbench_model::figures::{grouped, shortest};
 use capbench_model::saved::SavedMethod;
-
 use serde::{Deserialize, Serialize};
+
+use super::claim_text::ClaimText;
+use super::quantity::Quantity;
+use super::table_note::TableNote;
+use crate::sweep::effects::Effect;
 
 /// A repeated experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -17,8 +19,12 @@ pub struct Reproduction {
     pub source: String,
     /// How the publication measured.
     pub then: String,
-    /// How this run measured.
+    /// How this run measured: the words of the publication's file, then those of `conditions`, which the report makes when the
+    /// reproduction is saved.
     pub here: Vec<String>,
+    /// The conditions of its trials. Absent in files of versions that did not write them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<TrialConditions>,
     /// Whether it completed.
     pub complete: bool,
     /// Tables.
@@ -27,6 +33,22 @@ pub struct Reproduction {
     pub findings: Vec<Judgement>,
     /// Its trials.
     pub trials: Vec<u32>,
+}
+
+/// The conditions of the trials of a reproduction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct TrialConditions {
+    /// Length of trials, as a share of the published length.
+    pub scale: f64,
+    /// The shortest and the longest trial, seconds; absent without a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length_range_s: Option<[f64; 2]>,
+    /// Visits of each point.
+    pub visits: u32,
+    /// The distance of the bounds of searches, as a share of the upper one.
+    pub search_width: f64,
+    /// How long a trial waited for missing frames, seconds.
+    pub quiet_s: f64,
 }
 
 /// A published table next to the measured values.
@@ -42,8 +64,11 @@ pub struct Comparison {
     pub columns: Vec<Column>,
     /// Rows, with one cell per column.
     pub rows: Vec<Row>,
-    /// Notes below the table: known flaws, explanations of marks.
+    /// Notes below the table in words, for readers of the file. The report makes them when the reproduction is saved.
     pub notes: Vec<String>,
+    /// The same as facts: known flaws, explanations of marks. Absent in files of versions that did not write them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub note_facts: Vec<TableNote>,
     /// The quantity of its curves, if it has curves: columns of this quantity over the rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curves: Option<Quantity>,
@@ -56,34 +81,6 @@ pub struct RowHeader {
     pub heading: String,
     /// The quantity of the row labels.
     pub quantity: Quantity,
-}
-
-/// The quantity of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Quantity {
-    /// A name.
-    Name,
-    /// Share of the sent frames that was captured, shown in percent.
-    Captured,
-    /// Frames per second.
-    PacketsPerSecond,
-    /// Bits per second on a link, including preamble and gap, shown in Gbit/s.
-    BitsPerSecond,
-    /// CPU time, as a share of one CPU, shown in percent.
-    Load,
-    /// CPU time per packet in nanoseconds.
-    NanosecondsPerPacket,
-    /// Frames, or other counted objects.
-    Count,
-    /// Octets of a frame, including FCS.
-    FrameBytes,
-    /// Iterations of a wait loop.
-    Iterations,
-    /// Work per packet, nanoseconds.
-    Nanoseconds,
-    /// Ring slots: capacity in frames.
-    Slots,
 }
 
 /// The origin of a column's numbers.
@@ -193,11 +190,8 @@ pub struct Judgement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum ClaimEvidence {
-    /// The figures of the claim.
-    Figures {
-        /// The publication's words, with the measured figures.
-        text: String,
-    },
+    /// The publication's words, with the measured figures.
+    Figures(ClaimText),
     /// The claim needs a method that cannot run here.
     CannotRun {
         /// The method.
@@ -255,7 +249,7 @@ impl Judgement {
     /// Its evidence: the facts, or in files of earlier versions the text.
     pub fn parts(&self) -> Vec<ClaimEvidence> {
         if self.evidence.is_empty() && !self.text.is_empty() {
-            return vec![ClaimEvidence::Figures { text: self.text.clone() }];
+            return vec![ClaimEvidence::Figures(ClaimText::plain(&self.text))];
         }
         self.evidence.clone()
     }
@@ -276,70 +270,12 @@ impl Cell {
     }
 }
 
-impl Quantity {
-    /// A number of this quantity, formatted without a unit.
-    pub fn text(self, value: f64) -> String {
-        match self {
-            Self::Captured => percent(value),
-            Self::Load => shortest(value * 100.0, 1),
-            Self::BitsPerSecond => shortest(value / 1e9, 3),
-            Self::PacketsPerSecond | Self::Count | Self::NanosecondsPerPacket | Self::Nanoseconds => {
-                grouped(value)
-            }
-            Self::Name | Self::FrameBytes | Self::Iterations | Self::Slots => shortest(value, 0),
-        }
-    }
-
-    /// The unit, as used in a column heading.
-    pub const fn unit(self) -> &'static str {
-        match self {
-            Self::Name | Self::Count => "",
-            Self::Captured => "captured %",
-            Self::PacketsPerSecond => "packets/s",
-            Self::BitsPerSecond => "Gbit/s",
-            Self::Load => "%",
-            Self::NanosecondsPerPacket => "ns/packet",
-            Self::FrameBytes => "bytes",
-            Self::Iterations => "loops",
-            Self::Nanoseconds => "ns",
-            Self::Slots => "slots",
-        }
-    }
-}
-
-/// A share in percent with two decimals, truncated: never 100 unless nothing is lost, never 0 unless everything is.
-fn percent(share: f64) -> String {
-    // Truncation must not remove what binary fractions subtract from 0.98.
-    let hundredths = (share * 1e4 + 1e-6).floor();
-    if share > 0.0 && hundredths == 0.0 { "<0.01".into() } else { shortest(hundredths / 100.0, 2) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_whole_only_where_they_are() {
-        for (share, text) in [
-            (1.0, "100"),
-            (0.999_999, "99.99"),
-            (0.98, "98"),
-            (0.29, "29"),
-            (0.002, "0.2"),
-            (0.000_001, "<0.01"),
-            (0.0, "0"),
-        ] {
-            assert_eq!(Quantity::Captured.text(share), text, "{share}");
-        }
-    }
-
-    #[test]
-    fn numbers_are_printed_as_published() {
-        assert_eq!(Quantity::Load.text(0.115), "11.5");
-        assert_eq!(Quantity::Load.text(0.999), "99.9");
-        assert_eq!(Quantity::BitsPerSecond.text(0.757e9), "0.757");
-        assert_eq!(Quantity::BitsPerSecond.text(1e9), "1");
-        assert_eq!(Quantity::PacketsPerSecond.text(1_488_095.2), "1,488,095");
+    fn cells_are_printed_as_published() {
         assert_eq!(
             Cell { value: Some(0.5), at_least: true, mark: Some('g'), ..Cell::default() }
                 .text(Quantity::Captured),

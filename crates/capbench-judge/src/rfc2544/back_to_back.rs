@@ -32,7 +32,7 @@ pub struct BackToBackOutcome {
     pub ended: Ended,
 }
 
-/// One search.
+/// One search for the longest burst without loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Searched {
     /// How it ended; `found` in results of early versions.
@@ -61,7 +61,7 @@ pub struct Benchmark {
     pub stdev_frames: Option<f64>,
     /// Seconds that the mean length lasts at the theoretical rate.
     pub implied_buffer_s: f64,
-    /// The same, minus what was read from the buffer meanwhile.
+    /// Seconds that the buffer lasts: the same, minus what was read from it meanwhile.
     pub corrected_buffer_s: f64,
     /// The lowest rate of the longest bursts, in percent of the theoretical rate. Below 99 it is not a burst.
     pub offered_percent: Option<f64>,

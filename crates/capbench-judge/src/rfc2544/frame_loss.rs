@@ -11,7 +11,7 @@ use capbench_model::trial::Verdict;
 /// The outcome of the test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FrameLossOutcome {
-    /// 100 %.
+    /// The rate of which loads are shares: 100 %.
     pub maximum: MaximumRate,
     /// Difference of successive loads, as a share of the maximum rate.
     pub step_percent: Percent,
@@ -53,7 +53,7 @@ impl FrameLossOutcome {
     /// Whether the last trials in succession sent all intended frames and lost none.
     pub fn is_clean(&self) -> bool {
         let last = self.points.iter().rev().take(LOSSLESS_TRIALS_IN_SUCCESSION);
-        last.filter(|point| !point.generator_limited && point.sent == point.delivered).count()
-            == LOSSLESS_TRIALS_IN_SUCCESSION
+        let clean = last.filter(|point| !point.generator_limited && point.sent == point.delivered);
+        clean.count() == LOSSLESS_TRIALS_IN_SUCCESSION
     }
 }

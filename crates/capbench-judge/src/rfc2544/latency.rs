@@ -37,7 +37,7 @@ pub struct LatencyOutcome {
     pub ended: Ended,
 }
 
-/// A leg over all trials, in nanoseconds.
+/// A part of the way of a frame, such as that from the kernel to the application, over all trials. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Leg {
     /// Mean of the means.
@@ -61,7 +61,7 @@ pub struct Across {
     pub max_ns: i64,
 }
 
-/// A leg over these trials; `None` unless every trial has it.
+/// The selected delays over these trials; `None` unless every trial has them.
 pub fn leg(trials: &[TrialResult], select: impl Fn(&Latency) -> Option<&Delays>) -> Option<Leg> {
     let mut all: Vec<&Delays> = Vec::new();
     for trial in trials {

@@ -12,8 +12,6 @@ pub mod frame_loss;
 pub mod latency;
 pub mod recovery;
 
-use std::fmt;
-
 use capbench_frames::FrameError;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
@@ -21,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use crate::bursts::Percent;
 use crate::search::{MaximumLoad, MaximumSource, Reason, Status};
 use back_to_back::BackToBackOutcome;
-use capbench_model::figures::grouped;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::SizeLabel;
 use frame_loss::FrameLossOutcome;
@@ -141,23 +138,11 @@ impl From<&MaximumLoad> for MaximumRate {
     }
 }
 
-impl fmt::Display for MaximumRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let source = match self.source {
-            MaximumSource::LineRate => "the line rate",
-            MaximumSource::Generator => "the generator's maximum",
-            MaximumSource::GeneratorAndReceiver => "the maximum of generator and receiver together",
-            MaximumSource::Given => "as asked for",
-        };
-        write!(f, "{} packets/s, {source}", grouped(self.pps.get()))
-    }
-}
-
 impl MaximumRate {
-    /// A share of it.
+    /// A share of the maximum rate.
     ///
     /// # Errors
-    /// It is not a legal rate.
+    /// The share is not a legal rate.
     pub fn part(self, percent: Percent) -> Result<Pps, FrameError> {
         Pps::new(self.pps.get() * percent.ratio())
     }

@@ -3,13 +3,12 @@
 //! Both times come from the plan: the moment of the change, and the planned send time of the lost frame with the highest number.
 //! So no clock of the receiver is involved. The generator's lateness adds to the uncertainty and is stored separately.
 
-use crate::thresholds::RECOVERED_QUIET_SHARE;
-
 use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, MaximumRate};
+use crate::thresholds::RECOVERED_QUIET_SHARE;
 use capbench_model::trial::TrialResult;
 
 /// The outcome of the test.
@@ -86,10 +85,10 @@ impl From<NoRecovery> for Recovery {
     }
 }
 
-/// The result of a trial with this load.
+/// The result of a trial whose load is this step down from an overload.
 pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
     let change_s = step.at.as_secs_f64();
-    // Unsent frames are at the end of the plan.
+    // Unsent frames are the last of the plan, so sending ended at the planned time of the first unsent frame.
     let observed_s = step.planned_ns(trial.sent) as f64 / 1e9 - change_s;
     let late_s = trial.lateness.map_or(0.0, |lateness| lateness.max_ns as f64 / 1e9);
     if observed_s <= 0.0 {
@@ -101,10 +100,10 @@ pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
     if trial.lost() == 0 {
         return Recovery::NothingLost;
     }
-    let Some(last) = trial.loss_pattern.as_ref().and_then(|shape| shape.last_lost) else {
+    let Some(last_lost) = trial.loss_pattern.as_ref().and_then(|pattern| pattern.last_lost) else {
         return NoRecovery::UnknownLosses.into();
     };
-    let after_s = (step.planned_ns(last) as f64 / 1e9 - change_s).max(0.0);
+    let after_s = (step.planned_ns(last_lost) as f64 / 1e9 - change_s).max(0.0);
     if after_s > observed_s * (1.0 - RECOVERED_QUIET_SHARE) {
         Recovery::NotRecovered { at_least_s: after_s }
     } else {

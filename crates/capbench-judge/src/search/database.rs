@@ -19,25 +19,61 @@ pub struct Bounds {
     pub upper: Option<Pps>,
 }
 
-/// The loss of a trial that counts.
+/// Which loss of a trial decides its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LossOf {
+enum CountedLoss {
     /// Lost and unsent frames.
-    Trial,
+    LostAndUnsent,
     /// Frames lost on the path.
-    Path,
+    LostOnPath,
 }
 
-/// The sums of one load for criteria that classify its trials alike. Every nomination uses them, so only new trials are added.
+impl CountedLoss {
+    fn ratio(self, trial: &Observation) -> f64 {
+        match self {
+            Self::LostAndUnsent => trial.loss_ratio,
+            Self::LostOnPath => trial.path_loss_ratio,
+        }
+    }
+}
+
+/// The sums of the trials of one load for criteria that call the same trials high-loss ones.
 #[derive(Clone, Debug)]
 struct Sums {
     loss_ratio: Ratio,
     full_length: Duration,
-    of: LossOf,
+    counted_loss: CountedLoss,
+    /// The sums over the first `added` trials of the load.
     tally: Tally,
-    trials: usize,
+    /// How many trials of the load `tally` already has.
+    added: usize,
 }
 
+impl Sums {
+    fn new(criteria: &Criteria, counted_loss: CountedLoss) -> Self {
+        let Criteria { loss_ratio, full_length, .. } = *criteria;
+        Self { loss_ratio, full_length, counted_loss, tally: Tally::default(), added: 0 }
+    }
+
+    /// Whether these sums are those that the criteria need.
+    fn are_of(&self, criteria: &Criteria, counted_loss: CountedLoss) -> bool {
+        self.loss_ratio == criteria.loss_ratio
+            && self.full_length == criteria.full_length
+            && self.counted_loss == counted_loss
+    }
+
+    /// Adds the trials of the load that came since the last call.
+    fn catch_up(&mut self, trials: &[Observation], criteria: &Criteria) {
+        for trial in &trials[self.added..] {
+            let loss_ratio = self.counted_loss.ratio(trial);
+            self.tally.add(trial.duration, criteria.kind(trial.duration, loss_ratio));
+        }
+        self.added = trials.len();
+    }
+}
+
+/// The trials of one load. A search classifies every load again after each trial, so it keeps the sums and adds only new trials. The
+/// sums are in a `RefCell`, because they are only remembered: who asks for a class changes nothing that others see.
 #[derive(Clone, Debug, Default)]
 struct AtLoad {
     trials: Vec<Observation>,
@@ -45,32 +81,24 @@ struct AtLoad {
 }
 
 impl AtLoad {
-    fn classify(&self, criteria: &Criteria, of: LossOf) -> Class {
-        let Criteria { loss_ratio, full_length, .. } = *criteria;
+    fn classify(&self, criteria: &Criteria, counted_loss: CountedLoss) -> Class {
         let mut all = self.sums.borrow_mut();
-        let is_same =
-            |sums: &Sums| (sums.loss_ratio, sums.full_length, sums.of) == (loss_ratio, full_length, of);
-        let place = all.iter().position(is_same).unwrap_or_else(|| {
-            all.push(Sums { loss_ratio, full_length, of, tally: Tally::default(), trials: 0 });
-            all.len() - 1
-        });
-        let sums = &mut all[place];
-        for trial in &self.trials[sums.trials..] {
-            let loss = match of {
-                LossOf::Trial => trial.loss_ratio,
-                LossOf::Path => trial.path_loss_ratio,
-            };
-            sums.tally.add(trial.duration, criteria.kind(trial.duration, loss));
+        if let Some(sums) = all.iter_mut().find(|sums| sums.are_of(criteria, counted_loss)) {
+            sums.catch_up(&self.trials, criteria);
+            return criteria.decide(&sums.tally);
         }
-        sums.trials = self.trials.len();
-        criteria.decide(&sums.tally)
+        let mut sums = Sums::new(criteria, counted_loss);
+        sums.catch_up(&self.trials, criteria);
+        let class = criteria.decide(&sums.tally);
+        all.push(sums);
+        class
     }
 }
 
 /// Trials by load.
 #[derive(Clone, Debug, Default)]
 pub struct Database {
-    /// By the bits of the load, which order rates as numbers.
+    /// By the bits of the load: those of positive numbers have the order of the numbers.
     loads: BTreeMap<u64, (Pps, AtLoad)>,
 }
 
@@ -78,7 +106,9 @@ impl Database {
     /// Adds a trial.
     pub fn add(&mut self, trial: Observation) {
         let load = trial.load;
-        self.loads.entry(load.get().to_bits()).or_insert((load, AtLoad::default())).1.trials.push(trial);
+        let (_, at_load) =
+            self.loads.entry(load.get().to_bits()).or_insert_with(|| (load, AtLoad::default()));
+        at_load.trials.push(trial);
     }
 
     fn at_load(&self, load: Pps) -> Option<&AtLoad> {
@@ -97,19 +127,19 @@ impl Database {
 
     /// The class of one load by its trials.
     pub fn classify(&self, load: Pps, criteria: &Criteria) -> Class {
-        self.at_load(load).map_or(Class::Undecided, |at| at.classify(criteria, LossOf::Trial))
+        self.at_load(load).map_or(Class::Undecided, |at| at.classify(criteria, CountedLoss::LostAndUnsent))
     }
 
     /// Whether a load that is not sustained exceeds the path's capacity, and not only the generator's.
     pub(super) fn is_limit_of_path(&self, load: Pps, criteria: &Criteria) -> bool {
-        self.at_load(load).is_some_and(|at| at.classify(criteria, LossOf::Path) == Class::Upper)
+        self.at_load(load).is_some_and(|at| at.classify(criteria, CountedLoss::LostOnPath) == Class::Upper)
     }
 
     /// The relevant bounds. A sustained load above an unsustained one (loss inversion) is ignored.
     pub fn bounds(&self, criteria: &Criteria) -> Bounds {
         let mut bounds = Bounds::default();
         for (load, at) in self.loads.values() {
-            match at.classify(criteria, LossOf::Trial) {
+            match at.classify(criteria, CountedLoss::LostAndUnsent) {
                 Class::Lower => bounds.lower = Some(*load),
                 Class::Upper => {
                     bounds.upper = Some(*load);
@@ -134,31 +164,34 @@ mod tests {
     use crate::sustained::{Criteria, Observation};
 
     proptest! {
-        /// Asked after every trial or only at the end, the answer is that of all trials.
+        /// A load has the class of all its trials, whether or not it was classified after some of them. Each trial has its
+        /// seconds, its loss ratio, and whether the load is classified after it.
         #[test]
         fn sums_that_are_kept_say_what_all_trials_say(
             trials in prop::collection::vec((1u64..3, 0.0..0.02f64, any::<bool>()), 1..60), exceed in 0.0..0.9f64,
         ) {
             let load = Pps::new(1000.0).unwrap();
-            let criteria = |loss, full_s| Criteria {
-                loss_ratio: Ratio::new(loss).unwrap(),
+            let lossless = Criteria {
+                loss_ratio: Ratio::ZERO,
                 exceed_ratio: Ratio::new(exceed).unwrap(),
-                full_length: Duration::from_secs(full_s),
+                full_length: Duration::from_secs(1),
                 duration_sum: Duration::from_secs(20),
             };
-            let all = [criteria(0.0, 1), criteria(0.01, 1), criteria(0.01, 2)];
+            // Other sums are needed for an allowed loss, and for trials of another full length.
+            let lossy = Criteria { loss_ratio: Ratio::new(0.01).unwrap(), ..lossless };
+            let lossy_in_long_trials = Criteria { full_length: Duration::from_secs(2), ..lossy };
             let mut seen = Database::default();
-            for (seconds, loss_ratio, ask) in trials {
+            for (seconds, loss_ratio, is_classified) in trials {
                 let duration = Duration::from_secs(seconds);
                 let trial = Observation {
                     number: 1, load, duration, loss_ratio, path_loss_ratio: 0.0, achieved: load,
                 };
                 seen.add(trial);
-                if ask {
-                    seen.bounds(&all[0]);
+                if is_classified {
+                    seen.classify(load, &lossless);
                 }
             }
-            for criteria in &all {
+            for criteria in &[lossless, lossy, lossy_in_long_trials] {
                 prop_assert_eq!(seen.classify(load, criteria), criteria.classify(seen.at(load)));
                 prop_assert!(!seen.is_limit_of_path(load, criteria));
             }

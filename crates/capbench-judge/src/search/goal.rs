@@ -3,6 +3,7 @@
 mod fault;
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,9 @@ impl fmt::Display for Strategy {
     }
 }
 
+/// Suffix of widths relative to the maximum load. Without it, widths are relative to the upper bound.
+const OF_MAXIMUM: &str = "max";
+
 /// The maximum distance between the bounds of a regular result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -86,11 +90,23 @@ impl Width {
     }
 }
 
+/// As users write it: `0.5 %` of the upper bound, `0.1 %max` of the maximum load.
 impl fmt::Display for Width {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Relative(ratio) => write!(f, "{ratio}"),
-            Self::OfMaximum(ratio) => write!(f, "{ratio} of the maximum load"),
+            Self::OfMaximum(ratio) => write!(f, "{ratio}{OF_MAXIMUM}"),
+        }
+    }
+}
+
+impl FromStr for Width {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text.strip_suffix(OF_MAXIMUM) {
+            Some(share) => Ok(Self::OfMaximum(share.parse()?)),
+            None => Ok(Self::Relative(text.parse()?)),
         }
     }
 }
@@ -213,10 +229,10 @@ mod tests {
     use std::time::Duration;
 
     use super::{Goal, Ratio, Strategy, Width};
-    use crate::search::notation::preset;
+    use crate::search::preset::goals_of_preset;
 
     fn ndr() -> Goal {
-        preset("ndr").unwrap().remove(0)
+        goals_of_preset("ndr").unwrap().remove(0)
     }
 
     #[test]

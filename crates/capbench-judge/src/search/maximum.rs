@@ -85,13 +85,16 @@ impl Rate {
 
 /// Tries by plan, grouped by rate, in the order in which rates were requested.
 pub fn rates(tries: &[Try]) -> Vec<Rate> {
-    let paced = tries.iter().filter_map(|paced| Some((paced.asked_pps?, paced)));
-    let rate = |(pps, tries): (f64, Vec<(f64, &Try)>)| Rate {
-        pps,
-        offered: tries.iter().map(|(_, paced)| paced.offered_pps).collect(),
-        held: tries.iter().any(|(_, paced)| paced.held),
-    };
-    by_key(paced, |(pps, _)| *pps).into_iter().map(rate).collect()
+    let mut rates = Vec::new();
+    for (asked_pps, tries) in by_key(tries, |tried| tried.asked_pps) {
+        let Some(pps) = asked_pps else { continue };
+        rates.push(Rate {
+            pps,
+            offered: tries.iter().map(|paced| paced.offered_pps).collect(),
+            held: tries.iter().any(|paced| paced.held),
+        });
+    }
+    rates
 }
 
 /// The highest of these rates; 0 if there are none.
@@ -104,7 +107,8 @@ impl SelfTest {
     pub fn doubts(&self) -> Vec<SearchWarning> {
         let mut doubts = Vec::new();
         for rate in rates(&self.tries) {
-            if rate.held && rate.offered.len() == 1 {
+            let is_sent_at_once = rate.held && rate.offered.len() == 1;
+            if is_sent_at_once {
                 continue;
             }
             let cause = if rate.spread() > DISTURBED_TRIES_DIFFERENCE {
@@ -117,8 +121,8 @@ impl SelfTest {
             let Rate { pps: planned_pps, offered: offered_pps, .. } = rate;
             doubts.push(SearchWarning::SelfTestRate { planned_pps, offered_pps, cause });
         }
-        let unpaced = self.tries.iter().filter(|free| free.asked_pps.is_none());
-        let offered_pps: Vec<f64> = unpaced.map(|free| free.offered_pps).collect();
+        let unpaced = self.tries.iter().filter(|tried| tried.asked_pps.is_none());
+        let offered_pps: Vec<f64> = unpaced.map(|tried| tried.offered_pps).collect();
         let enough_pps = self.unpaced_pps * (1.0 - SLOW_GENERATOR_SHARE);
         if offered_pps.iter().any(|pps| *pps < enough_pps) {
             doubts.push(SearchWarning::SelfTestUnpaced { offered_pps });
@@ -137,39 +141,47 @@ impl SelfTest {
 mod tests {
     use super::{Rate, SearchWarning, SelfTest, SelfTestCause, Try};
 
-    fn tried(asked_pps: Option<f64>, offered_pps: f64) -> Try {
-        Try { trial: 1, asked_pps, offered_pps, held: asked_pps.is_none_or(|asked| asked <= offered_pps) }
+    fn unpaced(offered_pps: f64) -> Try {
+        Try { trial: 1, asked_pps: None, offered_pps, held: true }
+    }
+
+    /// A try by a plan of this rate.
+    fn paced(asked_pps: f64, offered_pps: f64) -> Try {
+        Try { trial: 1, asked_pps: Some(asked_pps), offered_pps, held: asked_pps <= offered_pps }
+    }
+
+    /// The doubts of a generator that sends 1000 packets/s without a plan at best.
+    fn doubts(tries: &[Try], paced_pps: f64) -> Vec<SearchWarning> {
+        SelfTest { unpaced_pps: 1000.0, paced_pps, held: true, tries: tries.to_vec() }.doubts()
+    }
+
+    /// The doubt about the plan of 1000 packets/s.
+    fn doubt_of_plan(offered_pps: &[f64], cause: SelfTestCause) -> SearchWarning {
+        SearchWarning::SelfTestRate { planned_pps: 1000.0, offered_pps: offered_pps.to_vec(), cause }
     }
 
     #[test]
     fn what_is_not_sustained_is_found_with_every_try() {
-        let doubts =
-            |tries, paced_pps| SelfTest { unpaced_pps: 1000.0, paced_pps, held: true, tries }.doubts();
-        let rate = |offered_pps: &[f64], cause| SearchWarning::SelfTestRate {
-            planned_pps: 1000.0,
-            offered_pps: offered_pps.to_vec(),
-            cause,
-        };
-        let at_once = vec![tried(None, 1000.0), tried(None, 990.0), tried(Some(1000.0), 1000.0)];
-        assert_eq!(doubts(at_once, 1000.0), []);
-        let disturbed = vec![
-            tried(None, 700.0),
-            tried(None, 1000.0),
-            tried(Some(1000.0), 985.0),
-            tried(Some(1000.0), 690.0),
-            tried(Some(1000.0), 700.0),
-            tried(Some(700.0), 700.0),
+        let at_once = [unpaced(1000.0), unpaced(990.0), paced(1000.0, 1000.0)];
+        assert_eq!(doubts(&at_once, 1000.0), []);
+        let disturbed = [
+            unpaced(700.0),
+            unpaced(1000.0),
+            paced(1000.0, 985.0),
+            paced(1000.0, 690.0),
+            paced(1000.0, 700.0),
+            paced(700.0, 700.0),
         ];
         assert_eq!(
-            doubts(disturbed, 700.0),
+            doubts(&disturbed, 700.0),
             [
-                rate(&[985.0, 690.0, 700.0], SelfTestCause::Host),
+                doubt_of_plan(&[985.0, 690.0, 700.0], SelfTestCause::Host),
                 SearchWarning::SelfTestUnpaced { offered_pps: vec![700.0, 1000.0] },
                 SearchWarning::SelfTestByPlan { paced_pps: 700.0, unpaced_pps: 1000.0 },
             ]
         );
-        let alike = vec![tried(Some(1000.0), 900.0), tried(Some(1000.0), 899.0)];
-        assert_eq!(doubts(alike, 900.0)[0], rate(&[900.0, 899.0], SelfTestCause::NotSustained));
+        let alike = [paced(1000.0, 900.0), paced(1000.0, 899.0)];
+        assert_eq!(doubts(&alike, 900.0)[0], doubt_of_plan(&[900.0, 899.0], SelfTestCause::NotSustained));
         assert_eq!(Rate { pps: 10.0, offered: vec![8.0, 9.0], held: false }.best(), 9.0);
     }
 }

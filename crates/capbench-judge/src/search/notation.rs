@@ -1,70 +1,17 @@
 //! How users write goals: names of presets, `NAME:KEY=VALUE,...`, or a TOML file with tables `[goals.NAME]`. Both forms have the
-//! same keys. This file also defines the presets.
+//! same keys.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::goal::{Goal, Strategy, Width};
+use super::preset::{INITIAL, PRECEDING_TARGETS, goals_of_preset, names};
 use crate::ratio::Ratio;
 use crate::{JudgeError, Result};
 
-/// Suffix of widths relative to the maximum load. Without it, widths are relative to the upper bound.
-const OF_MAXIMUM: &str = "max";
 /// Defaults of a goal defined by the user.
 const EXCEED_RATIO: Ratio = Ratio::fixed(0.5);
 const WIDTH: Width = Width::Relative(Ratio::fixed(0.005));
-
-/// The presets: name, the goal's name in results, and attributes in the user's notation. The report has their sources.
-#[rustfmt::skip]
-const PRESETS: [[&str; 3]; 10] = [
-    ["rfc2544", "rfc2544", "strategy=binary,loss=0,exceed=0,width=0.5%,duration=60s,sum=60s"],
-    ["tst009", "tst009", "strategy=binary,loss=0,exceed=0.5,width=0.5%,duration=60s,sum=120s"],
-    ["ndr", "ndr", "strategy=mlr,loss=0,exceed=0.5,width=0.5%,duration=1s,sum=21s"],
-    ["pdr", "pdr", "strategy=mlr,loss=0.5%,exceed=0.5,width=0.5%,duration=1s,sum=21s"],
-    ["strict-capture", "strict-capture", "strategy=mlr,loss=0,exceed=0,width=0.5%,duration=10s,sum=60s"],
-    ["quick", "quick-ndr", "strategy=mlr,loss=0,exceed=0.2,width=2%,duration=1s,sum=5s"],
-    ["quick", "quick-pdr", "strategy=mlr,loss=0.1%,exceed=0.2,width=2%,duration=1s,sum=5s"],
-    ["trex-like", "trex-like", "strategy=mlr,loss=0.1%,exceed=0,width=1%,duration=20s,sum=20s"],
-    ["nfvbench-ndr", "nfvbench-ndr", "strategy=binary,loss=0.001%,exceed=0,width=0.1%max,duration=60s,sum=60s"],
-    ["nfvbench-pdr", "nfvbench-pdr", "strategy=binary,loss=0.1%,exceed=0,width=0.1%max,duration=60s,sum=60s"],
-];
-
-/// Length of the first trials of a multiple loss ratio search, and number of coarser targets before each goal (CSIT).
-const INITIAL: Duration = Duration::from_secs(1);
-const PRECEDING_TARGETS: u32 = 2;
-
-/// The goals of a preset; `None` if there is no such preset.
-pub fn preset(name: &str) -> Option<Vec<Goal>> {
-    let named = PRESETS.into_iter().filter(|[preset, ..]| *preset == name);
-    let goals: Vec<_> = named.map(|row| listed(row).goal).collect();
-    (!goals.is_empty()).then_some(goals)
-}
-
-/// A row of the list of presets.
-#[derive(Clone, Debug)]
-pub struct Listed {
-    /// The preset's name.
-    pub preset: &'static str,
-    /// The goal.
-    pub goal: Goal,
-}
-
-/// All presets with their goals.
-pub fn presets() -> Vec<Listed> {
-    PRESETS.into_iter().map(listed).collect()
-}
-
-fn listed([preset, name, attributes]: [&'static str; 3]) -> Listed {
-    let goal = pairs(attributes).and_then(|pairs| goal(name, &pairs));
-    Listed { preset, goal: goal.expect("the attributes of a preset") }
-}
-
-/// All names, each once, for messages.
-fn names() -> String {
-    let mut names = PRESETS.map(|[preset, ..]| preset).to_vec();
-    names.dedup();
-    names.join(", ")
-}
 
 /// Parses goals: presets separated by commas, or one goal in the form `NAME:KEY=VALUE,...`.
 ///
@@ -73,8 +20,11 @@ fn names() -> String {
 /// `duration` are required without `from`. Fails with the invalid or contradictory part.
 pub fn parse(text: &str) -> Result<Vec<Goal>> {
     let Some((name, settings)) = text.split_once(':') else {
-        let goals: Result<Vec<_>> = text.split(',').map(|name| named(name.trim())).collect();
-        return Ok(goals?.into_iter().flatten().collect());
+        let mut goals = Vec::new();
+        for name in text.split(',') {
+            goals.extend(named(name.trim())?);
+        }
+        return Ok(goals);
     };
     let goal = pairs(settings).and_then(|pairs| goal(name.trim(), &pairs));
     Ok(vec![checked(name.trim(), goal)?])
@@ -105,33 +55,40 @@ pub fn parse_toml(text: &str) -> std::result::Result<Vec<Goal>, Unread> {
     if file.goals.is_empty() {
         return Err(Unread::File("it defines no goal; write [goals.NAME]".into()));
     }
-    file.goals
-        .into_iter()
-        .map(|(name, table)| {
-            let pairs: std::result::Result<Vec<_>, String> = table.into_iter().map(text_of).collect();
-            checked(&name, pairs.and_then(|pairs| goal(&name, &pairs))).map_err(Unread::Goal)
-        })
-        .collect()
+    let mut goals = Vec::new();
+    for (name, table) in file.goals {
+        goals.push(checked(&name, goal_of_table(&name, table)).map_err(Unread::Goal)?);
+    }
+    Ok(goals)
+}
+
+fn goal_of_table(name: &str, table: BTreeMap<String, toml::Value>) -> std::result::Result<Goal, String> {
+    let mut pairs = Vec::new();
+    for (key, value) in table {
+        let text = text_of(&key, value)?;
+        pairs.push((key, text));
+    }
+    goal(name, &pairs)
 }
 
 /// The settings of the form `KEY=VALUE,...`.
-pub(super) fn pairs(settings: &str) -> std::result::Result<Vec<(String, String)>, String> {
-    let pair = |pair: &str| {
+fn pairs(settings: &str) -> std::result::Result<Vec<(String, String)>, String> {
+    let mut pairs = Vec::new();
+    for pair in settings.split(',') {
         let (key, value) = pair.split_once('=').ok_or_else(|| format!("\"{pair}\" is not KEY=VALUE"))?;
-        Ok((key.trim().to_string(), value.trim().to_string()))
-    };
-    settings.split(',').map(pair).collect()
+        pairs.push((key.trim().to_string(), value.trim().to_string()));
+    }
+    Ok(pairs)
 }
 
 /// A value in the notation of the other form.
-fn text_of((key, value): (String, toml::Value)) -> std::result::Result<(String, String), String> {
-    let text = match value {
-        toml::Value::String(text) => text,
-        toml::Value::Integer(number) => number.to_string(),
-        toml::Value::Float(number) => number.to_string(),
-        other => return Err(format!("{key}: a {} is neither a text nor a number", other.type_str())),
-    };
-    Ok((key, text))
+fn text_of(key: &str, value: toml::Value) -> std::result::Result<String, String> {
+    match value {
+        toml::Value::String(text) => Ok(text),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        toml::Value::Float(number) => Ok(number.to_string()),
+        other => Err(format!("{key}: a {} is neither a text nor a number", other.type_str())),
+    }
 }
 
 fn named(name: &str) -> Result<Vec<Goal>> {
@@ -140,11 +97,11 @@ fn named(name: &str) -> Result<Vec<Goal>> {
             reason: "a goal has no name; name one, such as ndr, or several with a comma between two".into(),
         });
     }
-    preset(name).ok_or_else(|| JudgeError::Goal {
+    goals_of_preset(name).ok_or_else(|| JudgeError::Goal {
         goal: name.into(),
         reason: format!(
             "there is no such preset; there are {}; a goal of your own is NAME:loss=0.1%,duration=1s,sum=21s",
-            names()
+            names().join(", ")
         ),
     })
 }
@@ -159,7 +116,7 @@ fn checked(name: &str, goal: std::result::Result<Goal, String>) -> Result<Goal> 
 pub const KEYS: [&str; 9] =
     ["loss", "duration", "sum", "exceed", "width", "initial", "targets", "strategy", "from"];
 
-pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
+fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
     let mut given: BTreeMap<&str, &str> = BTreeMap::new();
     for (key, value) in pairs {
         if !KEYS.contains(&key.as_str()) {
@@ -193,7 +150,7 @@ pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Resul
         strategy: value(&given, "strategy", strategy)?.unwrap_or(defaults.strategy),
         loss_ratio: loss.unwrap_or(defaults.loss_ratio),
         exceed_ratio: value(&given, "exceed", str::parse)?.unwrap_or(defaults.exceed_ratio),
-        width: value(&given, "width", width)?.unwrap_or(defaults.width),
+        width: value(&given, "width", str::parse)?.unwrap_or(defaults.width),
         final_duration,
         // A preset's sum and first trials fit its own duration. Another duration adjusts them.
         duration_sum: value(&given, "sum", duration)?.unwrap_or(defaults.duration_sum.max(final_duration)),
@@ -218,8 +175,8 @@ fn whole(text: &str) -> std::result::Result<u32, String> {
 }
 
 fn base(text: &str) -> std::result::Result<Goal, String> {
-    let mut goals =
-        preset(text).ok_or_else(|| format!("there is no preset \"{text}\"; there are {}", names()))?;
+    let mut goals = goals_of_preset(text)
+        .ok_or_else(|| format!("there is no preset \"{text}\"; there are {}", names().join(", ")))?;
     match goals.len() {
         1 => Ok(goals.remove(0)),
         several => Err(format!("preset \"{text}\" has {several} goals; name one that has one")),
@@ -230,13 +187,6 @@ fn duration(text: &str) -> std::result::Result<Duration, String> {
     humantime::parse_duration(text).map_err(|_| format!("\"{text}\" is no duration; 500ms, 1s and 1min are"))
 }
 
-fn width(text: &str) -> std::result::Result<Width, String> {
-    Ok(match text.strip_suffix(OF_MAXIMUM) {
-        Some(share) => Width::OfMaximum(share.parse()?),
-        None => Width::Relative(text.parse()?),
-    })
-}
-
 fn strategy(text: &str) -> std::result::Result<Strategy, String> {
     let all = [Strategy::Mlr, Strategy::Binary];
     let found = all.into_iter().find(|strategy| strategy.to_string() == text);
@@ -245,12 +195,12 @@ fn strategy(text: &str) -> std::result::Result<Strategy, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use super::{Unread, parse, parse_toml, preset, presets};
+    use super::{Unread, parse, parse_toml};
     use crate::search::Ratio;
     use crate::search::goal::{Strategy, Width};
+    use crate::search::preset::goals_of_preset;
 
     fn ratio(value: f64) -> Ratio {
         Ratio::new(value).unwrap()
@@ -265,7 +215,7 @@ mod tests {
     #[test]
     fn a_goal_of_ones_own_has_every_attribute() {
         let goals = parse("mine:loss=0.5%,duration=1s,sum=21s,exceed=0.5,width=0.5%").unwrap();
-        let pdr = preset("pdr").unwrap().remove(0);
+        let pdr = goals_of_preset("pdr").unwrap().remove(0);
         assert_eq!(goals, [crate::search::goal::Goal { name: "mine".into(), ..pdr }]);
         let goal = &parse("b:loss=0,duration=10s,strategy=binary,width=0.1%max").unwrap()[0];
         assert_eq!((goal.strategy, goal.width), (Strategy::Binary, Width::OfMaximum(ratio(0.001))));
@@ -323,16 +273,5 @@ mod tests {
         let names: Vec<_> = goals.iter().map(|goal| goal.name.as_str()).collect();
         assert_eq!(names, ["five-minutes", "ndr-fine", "plain"]);
         assert_eq!(goals[0].duration_sum, Duration::from_secs(300));
-    }
-
-    #[test]
-    fn every_preset_is_a_valid_goal_of_its_own_name() {
-        for row in presets() {
-            row.goal.validate().unwrap();
-        }
-        let names: BTreeSet<_> = presets().into_iter().map(|row| row.goal.name).collect();
-        assert_eq!(names.len(), presets().len());
-        assert_eq!(preset("quick").unwrap().len(), 2);
-        assert!(preset("Quick").is_none());
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::bound::{self, Moments, Trials};
 use super::database::{Bounds, Database};
-use super::notation::preset;
-use super::outcome::{GoalResult, Status};
+use super::goal_result::{GoalResult, Status};
+use super::preset::goals_of_preset;
 use crate::ratio::Ratio;
 use crate::sustained::Criteria;
 use capbench_model::statistics::counts;
@@ -113,7 +113,7 @@ impl LossNumbers {
 impl Held {
     /// By the goal with this name, or with the attributes of the preset with this name, else by that preset.
     fn of_goal(name: &str, goals: &[GoalResult], seen: &Database, top: Option<Pps>) -> Self {
-        let usual = preset(name).map_or(STRICT, |goals| goals[0].criteria());
+        let usual = goals_of_preset(name).map_or(STRICT, |goals| goals[0].criteria());
         let of_name = goals.iter().find(|result| result.goal.name == name);
         let same = of_name.or_else(|| goals.iter().find(|result| result.goal.criteria() == usual));
         let Some(result) = same else { return Self::new(name, &usual, seen, top) };

@@ -65,12 +65,15 @@ pub struct Overload {
 }
 
 impl Overload {
-    /// The overload that this trial was; `None` if it shows nothing.
+    /// The overload by this trial; `None` if the trial is invalid, or sent less than one frame per second.
     pub fn from_trial(trial: &TrialResult) -> Option<Self> {
-        let is_valid = trial.verdict != Verdict::Invalid;
+        if trial.verdict == Verdict::Invalid {
+            return None;
+        }
         Some(Self {
             trial: trial.number,
-            offered_pps: Pps::new(trial.offered_pps.floor()).ok().filter(|_| is_valid)?,
+            offered_pps: Pps::new(trial.offered_pps.floor()).ok()?,
+            // Also a method that read nothing has a load to begin with.
             read_pps: Pps::new(trial.read_pps().max(1.0)).ok()?,
             load_depends: trial.profile.load_depends_because.is_some(),
         })

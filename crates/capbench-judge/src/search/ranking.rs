@@ -6,14 +6,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{GoalResult, SearchOutcome, Status};
+use super::bound::Bound;
+use super::goal_result::{GoalResult, Status};
+use super::outcome::SearchOutcome;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
 use capbench_model::statistics::{FALSE_ALARMS, by_key, holm, least_by_chance, median};
 use capbench_model::trial::SizeLabel;
 
-/// The ranked methods of one scene by one goal.
+/// The ranked methods of one scene by one goal. A scene is a set-up without method.
 #[derive(Clone, Debug)]
 pub struct Ranking {
     /// The goal's name.
@@ -24,7 +26,7 @@ pub struct Ranking {
     pub placement: Option<SavedPlacement>,
     /// The work of its scene; absent if no trial was run.
     pub work: Option<SavedWork>,
-    /// Highest median first.
+    /// The methods, the one with the highest median of its lower bounds first.
     pub methods: Vec<Ranked>,
     /// For each method but the last: the corrected probability that chance puts it this far above the next one.
     by_chance: Vec<f64>,
@@ -77,7 +79,7 @@ pub fn ranked_goals(searches: &[SearchOutcome]) -> Vec<(&SearchOutcome, &GoalRes
 
 /// The lower bound of a goal, or of a coarser target; 0 without one.
 fn sustained_pps(goal: &GoalResult) -> f64 {
-    lower(goal).map_or(0.0, |(pps, _)| pps)
+    lower_bound(goal).map_or(0.0, |bound| bound.achieved_pps)
 }
 
 /// For each goal of several methods in one scene, the ranked methods.
@@ -85,32 +87,40 @@ pub fn rankings(searches: &[SearchOutcome]) -> Vec<Ranking> {
     let scenes = by_key(searches.iter().filter(|search| search.method.is_some()), |search| {
         Scene::of_search(search).without_method()
     });
-    let mut rankings: Vec<Ranking> = scenes.iter().flat_map(|(_, group)| of_scene(group)).collect();
-    correct(&mut rankings);
+    let mut rankings: Vec<Ranking> =
+        scenes.iter().flat_map(|(_, searches)| rankings_in_scene(searches)).collect();
+    compare_methods(&mut rankings);
     rankings
 }
 
-fn of_scene(group: &[&SearchOutcome]) -> Vec<Ranking> {
-    let Some(first) = group.first() else { return Vec::new() };
-    let goals = first.goals.iter().map(|result| &result.goal.name);
-    let rankings = goals.map(|goal| Ranking {
-        goal: goal.clone(),
-        frame_size: first.frame_size.clone(),
-        placement: first.placement.clone(),
-        work: first.work.clone(),
-        methods: methods(group, goal),
-        by_chance: Vec::new(),
-        needed: 0,
-    });
-    rankings.filter(|ranking| ranking.methods.len() > 1).collect()
+/// A ranking for each goal of the searches of one scene, if several methods have a bound. They are not compared yet.
+fn rankings_in_scene(searches: &[&SearchOutcome]) -> Vec<Ranking> {
+    let Some(first) = searches.first() else { return Vec::new() };
+    let mut rankings = Vec::new();
+    for result in &first.goals {
+        let methods = methods(searches, &result.goal.name);
+        if methods.len() > 1 {
+            rankings.push(Ranking {
+                goal: result.goal.name.clone(),
+                frame_size: first.frame_size.clone(),
+                placement: first.placement.clone(),
+                work: first.work.clone(),
+                methods,
+                by_chance: Vec::new(),
+                needed: 0,
+            });
+        }
+    }
+    rankings
 }
 
-fn methods(group: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
+/// The methods with a lower bound for a goal, the one with the highest median first.
+fn methods(searches: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
     let mut methods: Vec<Ranked> = Vec::new();
-    for search in group {
+    for search in searches {
         let Some(method) = &search.method else { continue };
         let Some(result) = search.goals.iter().find(|result| result.goal.name == goal) else { continue };
-        let Some((lower, _)) = lower(result) else { continue };
+        let Some(lower) = lower_bound(result) else { continue };
         // An "at least" result has no upper bound of the method.
         let upper = match result.status {
             Status::AtLeast => f64::INFINITY,
@@ -126,7 +136,7 @@ fn methods(group: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
             methods.len() - 1
         });
         let ranked = &mut methods[place];
-        ranked.lower.push(lower);
+        ranked.lower.push(lower.achieved_pps);
         ranked.upper.push(upper);
         ranked.trials.extend(result.trials());
     }
@@ -134,28 +144,39 @@ fn methods(group: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
     methods
 }
 
-/// Compares the methods of every ranking, each with each: the comparisons determine which methods are neighbours.
-fn correct(rankings: &mut [Ranking]) {
-    let all: Vec<(usize, usize, f64)> = rankings
-        .iter()
-        .enumerate()
-        .flat_map(|(nth, ranking)| {
-            let methods = &ranking.methods;
-            let pairs = (0..methods.len())
-                .flat_map(move |high| (high + 1..methods.len()).map(move |low| (high, low)));
-            pairs.map(move |(high, low)| {
-                let neighbours = if low == high + 1 { high } else { usize::MAX };
-                (nth, neighbours, methods[high].above_by_chance(&methods[low]))
-            })
-        })
-        .collect();
-    let corrected = holm::corrected(&all.iter().map(|(_, _, by_chance)| *by_chance).collect::<Vec<_>>());
+/// A comparison of a method with one that is ranked below it.
+struct Compared {
+    /// Index of the ranking.
+    ranking: usize,
+    /// Whether the methods are next to each other in the ranking.
+    are_neighbours: bool,
+    /// The probability that chance puts the first above the second.
+    by_chance: f64,
+}
+
+/// Compares the methods of every ranking, each with each, and keeps the corrected probabilities of neighbours. The other comparisons
+/// count for the correction, because the ranks, and so the neighbours, follow from the results.
+fn compare_methods(rankings: &mut [Ranking]) {
+    let mut all = Vec::new();
+    for (nth, ranking) in rankings.iter().enumerate() {
+        let methods = &ranking.methods;
+        for higher in 0..methods.len() {
+            for lower in higher + 1..methods.len() {
+                all.push(Compared {
+                    ranking: nth,
+                    are_neighbours: lower == higher + 1,
+                    by_chance: methods[higher].above_by_chance(&methods[lower]),
+                });
+            }
+        }
+    }
+    let chances: Vec<f64> = all.iter().map(|compared| compared.by_chance).collect();
     let needed = needed(all.len());
-    for ((nth, place, _), by_chance) in all.into_iter().zip(corrected) {
-        let ranking = &mut rankings[nth];
+    for (compared, by_chance) in all.iter().zip(holm::corrected(&chances)) {
+        let ranking = &mut rankings[compared.ranking];
         ranking.needed = needed;
-        // Pairs of a ranking start with its first method, so neighbours come in rank order.
-        if place != usize::MAX {
+        // The comparisons of a ranking begin with its first method, so neighbours come in the order of their ranks.
+        if compared.are_neighbours {
             ranking.by_chance.push(by_chance);
         }
     }
@@ -223,14 +244,17 @@ pub struct Repeated {
 
 /// For each set-up with several searches, and each goal: their results, unless no search found a lower bound.
 pub fn repeated(searches: &[SearchOutcome]) -> Vec<Repeated> {
-    let repeated = searches.iter().filter(|search| search.nth.is_some() && search.method.is_some());
-    by_key(repeated, |search| Scene::of_search(search))
-        .iter()
-        .filter(|(_, group)| group.len() > 1)
-        .flat_map(|(_, group)| {
-            group[0].goals.iter().filter_map(|first| Repeated::new(&first.goal.name, group))
-        })
-        .collect()
+    let numbered = searches.iter().filter(|search| search.nth.is_some() && search.method.is_some());
+    let mut repeated = Vec::new();
+    for (_, group) in by_key(numbered, |search| Scene::of_search(search)) {
+        if group.len() < 2 {
+            continue;
+        }
+        for result in &group[0].goals {
+            repeated.extend(Repeated::new(&result.goal.name, &group));
+        }
+    }
+    repeated
 }
 
 /// The properties that distinguish set-ups.
@@ -257,10 +281,9 @@ impl<'r> Scene<'r> {
     }
 }
 
-/// The lower bound of a search for a goal, or of its finest target that has one: frames per second and trials.
-fn lower(result: &GoalResult) -> Option<(f64, &[u32])> {
-    let bound = result.lower.as_ref().or(result.so_far.as_ref().map(|so_far| &so_far.lower))?;
-    Some((bound.achieved_pps, &bound.trials))
+/// The lower bound of a search for a goal, or of its finest target that has one.
+fn lower_bound(result: &GoalResult) -> Option<&Bound> {
+    result.lower.as_ref().or(result.so_far.as_ref().map(|so_far| &so_far.lower))
 }
 
 impl Repeated {
@@ -280,31 +303,46 @@ impl Repeated {
         (self.most_pps - self.least_pps) / self.lower_pps.median
     }
 
-    fn new(goal: &str, group: &[&SearchOutcome]) -> Option<Self> {
-        let first = group.first()?;
-        let results: Vec<&GoalResult> = group
-            .iter()
-            .flat_map(|search| search.goals.iter().filter(|result| result.goal.name == goal))
-            .collect();
-        let found: Vec<_> = results.iter().filter_map(|result| lower(result)).collect();
-        let values = || found.iter().map(|(pps, _)| *pps);
-        let count =
-            |is: &dyn Fn(&GoalResult) -> bool| results.iter().filter(|result| is(result)).count() as u32;
+    /// The results of these searches of one set-up for a goal; `None` if none has a lower bound.
+    fn new(goal: &str, searches: &[&SearchOutcome]) -> Option<Self> {
+        let first = searches.first()?;
+        let mut lower_pps = Vec::new();
+        let mut trials = Vec::new();
+        let mut results = 0;
+        let mut regular = 0;
+        let mut at_least = 0;
+        let mut coarser = 0;
+        let mut without = 0;
+        for result in searches.iter().flat_map(|search| &search.goals) {
+            if result.goal.name != goal {
+                continue;
+            }
+            results += 1;
+            regular += u32::from(result.status == Status::Regular);
+            at_least += u32::from(result.status == Status::AtLeast);
+            let Some(bound) = lower_bound(result) else {
+                without += 1;
+                continue;
+            };
+            coarser += u32::from(result.lower.is_none());
+            lower_pps.push(bound.achieved_pps);
+            trials.extend(&bound.trials);
+        }
         Some(Self {
             goal: goal.into(),
             method: first.method.clone()?,
             placement: first.placement.clone()?,
             frame_size: first.frame_size.clone()?,
             work: first.work.clone()?,
-            lower_pps: Estimate::of(values())?,
-            least_pps: values().reduce(f64::min)?,
-            most_pps: values().reduce(f64::max)?,
-            searches: results.len() as u32,
-            regular: count(&|result| result.status == Status::Regular),
-            at_least: count(&|result| result.status == Status::AtLeast),
-            coarser: count(&|result| result.lower.is_none() && lower(result).is_some()),
-            without: count(&|result| lower(result).is_none()),
-            trials: found.iter().flat_map(|(_, trials)| trials.iter().copied()).collect(),
+            lower_pps: Estimate::of(lower_pps.iter().copied())?,
+            least_pps: lower_pps.iter().copied().reduce(f64::min)?,
+            most_pps: lower_pps.iter().copied().reduce(f64::max)?,
+            searches: results,
+            regular,
+            at_least,
+            coarser,
+            without,
+            trials,
         })
     }
 }

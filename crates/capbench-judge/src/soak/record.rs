@@ -149,7 +149,8 @@ pub struct SoakRecord {
     /// when the record is saved.
     #[serde(rename = "noise")]
     pub noise_words: BTreeMap<String, u64>,
-    /// Noise reasons, with the number of segments that reported each. Absent in files of versions that did not write it.
+    /// Noise reasons in the order of reports, with the number of segments that reported each. Absent in files of versions that did
+    /// not write it.
     #[serde(rename = "noise_facts", default, skip_serializing_if = "Vec::is_empty")]
     pub noise: Vec<NoisySegments>,
     /// Number of reports of other reasons, after the maximum number was stored.
@@ -252,7 +253,7 @@ impl SoakRecord {
     /// Counts reasons of noise. New reasons after the maximum number are only counted together.
     fn note_noise(&mut self, reasons: &[Noise]) {
         for reason in reasons {
-            if !noise::count(&mut self.noise, reason) {
+            if !noise::count_if_room(&mut self.noise, reason) {
                 self.further_noise += 1;
             }
         }

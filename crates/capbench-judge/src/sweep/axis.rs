@@ -12,10 +12,6 @@ const RFC_2544_FRAME_SIZES: [u32; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
 /// What is known of an axis without its points.
 #[derive(Debug)]
 pub struct Facts {
-    /// Heading of the axis of a chart.
-    pub heading: &'static str,
-    /// The parameter in a sentence.
-    pub words: &'static str,
     /// Who names the points.
     pub named: Named,
     /// What readings over the axis show in addition to loss and cost.
@@ -69,11 +65,6 @@ macro_rules! axes {
                 match self { $(Self::$name => $key,)* }
             }
 
-            /// What it varies, in a few words.
-            pub fn summary(self) -> &'static str {
-                match self { $(Self::$name => $summary.trim(),)* }
-            }
-
             /// What is known of it without its points.
             pub fn facts(self) -> &'static Facts {
                 match self { $(Self::$name => const { &$facts },)* }
@@ -85,56 +76,42 @@ macro_rules! axes {
 axes! {
     /// Work of the application per packet.
     Work = "work": Facts {
-        heading: "Work per packet",
-        words: "the work per packet",
         named: Named::Points,
         shows: Some(Analysis::CostRegimes),
         in_trials: true,
     },
     /// Frame sizes.
     Size = "size": Facts {
-        heading: "Frame size",
-        words: "the frame size",
         named: Named::Sizes(&RFC_2544_FRAME_SIZES),
         shows: Some(Analysis::LineRates),
         in_trials: true,
     },
     /// Memory for the ring, and its block size.
     Ring = "ring": Facts {
-        heading: "Ring",
-        words: "the ring",
         named: Named::Points,
         shows: Some(Analysis::Buffers),
         in_trials: false,
     },
     /// The CPUs of each task.
     Placement = "placement": Facts {
-        heading: "Placement",
-        words: "the placement",
         named: Named::Placements(&[PlacementChoice::Same, PlacementChoice::Other]),
         shows: None,
         in_trials: true,
     },
     /// The offered load.
     Load = "load": Facts {
-        heading: "Intended load",
-        words: "the load",
         named: Named::Loads,
         shows: Some(Analysis::Livelock),
         in_trials: true,
     },
     /// Interrupt moderation of the receiving interface.
     Coalesce = "coalesce": Facts {
-        heading: "Interrupts delayed by",
-        words: "the delay of interrupts",
         named: Named::Points,
         shows: None,
         in_trials: false,
     },
     /// Number of threads of a method that share the frames.
     Members = "members": Facts {
-        heading: "Members",
-        words: "the number of members",
         named: Named::Points,
         shows: Some(Analysis::Scaling),
         in_trials: true,

@@ -10,9 +10,12 @@ use capbench_model::ledger::LostAt;
 pub struct Burst {
     /// How it ended.
     pub end: BurstEnd,
-    /// Why a trial of it is invalid, if that ended the search.
+    /// The invalid trial that ended the search in words, for readers of the file. The report makes them when the sweep is saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+    /// The same as a fact. Absent in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because_fact: Option<InvalidTrial>,
     /// Frames of the longest burst without loss. If `end` is `at-limit`, the longest burst has at least that length.
     pub frames: Option<u64>,
     /// The rate of the burst.
@@ -24,6 +27,24 @@ pub struct Burst {
     /// Where the shortest burst that lost frames lost them, most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<LostAt>,
+}
+
+/// A trial that is invalid, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct InvalidTrial {
+    /// Its number; absent in files of earlier versions, whose reason names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u32>,
+    /// Why it is invalid.
+    pub because: String,
+}
+
+impl Burst {
+    /// The invalid trial that ended the search.
+    pub fn invalid_trial(&self) -> Option<InvalidTrial> {
+        let earlier = self.because.clone().map(|because| InvalidTrial { trial: None, because });
+        self.because_fact.clone().or(earlier)
+    }
 }
 
 /// All searches at one point.
@@ -98,4 +119,21 @@ fn deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Burst, InvalidTrial};
+
+    #[test]
+    fn a_search_of_an_earlier_version_has_the_text_of_its_invalid_trial() {
+        let saved = r#"{"end": "invalid", "because": "trial 4: a reason", "frames": null, "burst_pps": 1.0, "drained_pps": 1.0,
+            "trials": [4]}"#;
+        let mut search: Burst = serde_json::from_str(saved).unwrap();
+        let earlier = InvalidTrial { trial: None, because: "trial 4: a reason".into() };
+        assert_eq!(search.invalid_trial(), Some(earlier));
+        let fact = InvalidTrial { trial: Some(4), because: "a reason".into() };
+        search.because_fact = Some(fact.clone());
+        assert_eq!(search.invalid_trial(), Some(fact));
+    }
 }

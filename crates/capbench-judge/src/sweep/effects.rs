@@ -285,7 +285,7 @@ pub struct ShownEffect<'r> {
 /// For every method of a sweep of work: whether the effects appear. Empty if its points have no common unit.
 pub fn effects<'r>(swept: &Swept<'r>) -> Vec<ShownEffect<'r>> {
     let mut found = Vec::new();
-    if swept.outcome.unit.is_none() {
+    if swept.outcome.has_named_points() {
         return found;
     }
     for scene in swept.scenes() {

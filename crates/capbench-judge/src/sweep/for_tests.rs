@@ -1,34 +1,63 @@
-//! Sweeps with few points.
+//! Sweeps of loads with few points, for the tests of judgement.
 
 use std::time::Duration;
 
+use capbench_frames::rates::Pps;
 use capbench_model::for_tests::{measured, profile};
 use capbench_model::trial::{Load, Phase, TrialResult};
 
 use super::AxisKind;
 use super::outcome::{PointRecord, Reading, Series, SweepOutcome};
 
-/// A trial of a second at this load, of which this rate was delivered and so many frames were lost.
-pub(crate) fn at_load(number: u32, pps: f64, delivered_pps: f64, lost: u64) -> TrialResult {
-    let load = Load::Rate(capbench_frames::rates::Pps::new(pps).unwrap());
-    let sent = pps as u64;
-    let measured = measured(sent, sent, sent - lost, lost);
-    let trial = measured.result(number, Phase::Sweep, &profile("recv"), load, Duration::from_secs(1));
-    TrialResult { delivered_pps, ..trial }
+/// The load and the result of a trial of a second.
+pub(crate) struct LoadTrial {
+    pub(crate) number: u32,
+    /// The load, which is sent.
+    pub(crate) pps: f64,
+    /// The rate that the trial states as delivered. It need not fit the lost frames.
+    pub(crate) delivered_pps: f64,
+    /// Frames that the ring drops.
+    pub(crate) lost: u64,
 }
 
-/// The trials at a point.
+impl LoadTrial {
+    /// A trial that delivers a load of 100,000 packets/s.
+    pub(crate) fn lossless(number: u32) -> Self {
+        Self { number, pps: 1e5, delivered_pps: 1e5, lost: 0 }
+    }
+
+    pub(crate) fn result(&self) -> TrialResult {
+        let load = Load::Rate(Pps::new(self.pps).unwrap());
+        let sent = self.pps as u64;
+        let measured = measured(sent, sent, sent - self.lost, self.lost);
+        let second = Duration::from_secs(1);
+        let trial = measured.result(self.number, Phase::Sweep, &profile("recv"), load, second);
+        TrialResult { delivered_pps: self.delivered_pps, ..trial }
+    }
+}
+
+/// The reading of the trials at a point.
 pub(crate) fn reading(point: usize, trials: &[TrialResult]) -> Reading {
     Reading::from_trials(point, &trials.iter().collect::<Vec<_>>(), None).unwrap()
 }
 
+/// One reading for each trial, at points from 0 on.
+pub(crate) fn reading_of_each(trials: &[TrialResult]) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    for (point, trial) in trials.iter().enumerate() {
+        readings.push(reading(point, std::slice::from_ref(trial)));
+    }
+    readings
+}
+
+/// A series in any placement and load.
 pub(crate) fn series(method: &str, readings: Vec<Reading>) -> Series {
     let method = method.into();
     Series { method, placement: None, load: None, unit_ns: None, scaling: None, readings }
 }
 
-/// A sweep of loads with these points.
-pub(crate) fn outcome(places: &[f64], series: Vec<Series>) -> SweepOutcome {
+/// A sweep of loads with points at these places of the axis.
+pub(crate) fn sweep_of_loads(places: &[f64], series: Vec<Series>) -> SweepOutcome {
     let mut points = Vec::new();
     for &at in places {
         points.push(PointRecord { label: at.to_string(), at: Some(at), refined: false });

@@ -5,7 +5,7 @@
 //! | [`axis`] | the kinds of varied parameters |
 //! | [`outcome`], [`back_to_back`] | the saved data, with its trials; [`capbench_model::statistics`] summarises and compares repeats |
 //! | [`contrasts`], `limits` | differences beyond chance, and excluded differences |
-//! | [`scaling`] | how the rate grows with the number of members, and what stops it |
+//! | [`scaling`], [`members_growth`] | how the rate grows with the number of members, and what stops it: as saved; from the trials |
 //! | [`regimes`], [`effects`] | the cost of a packet at each point; whether the effects of Dain (2004) appear |
 
 pub mod axis;
@@ -15,6 +15,7 @@ pub mod effects;
 #[cfg(test)]
 pub(crate) mod for_tests;
 mod limits;
+pub mod members_growth;
 pub mod outcome;
 pub mod regimes;
 pub mod scaling;

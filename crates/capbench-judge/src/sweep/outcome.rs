@@ -119,17 +119,16 @@ impl Reading {
     ) -> Option<Self> {
         let (invalid, valid): (Vec<&TrialResult>, Vec<&TrialResult>) =
             trials.iter().partition(|trial| trial.verdict == Verdict::Invalid);
-        let estimate = |of: fn(&TrialResult) -> f64| Estimate::of(valid.iter().map(|trial| of(trial)));
         let costs: Option<Vec<f64>> = valid.iter().map(|trial| trial.total_ns_per_packet()).collect();
         Some(Self {
             point,
             trials: valid.iter().map(|trial| trial.number).collect(),
             invalid: invalid.iter().map(|trial| trial.number).collect(),
             lossless: valid.iter().filter(|trial| trial.lost() == 0).count() as u32,
-            offered_pps: estimate(|trial| trial.offered_pps)?,
-            delivered_pps: estimate(|trial| trial.delivered_pps)?,
-            taken_pps: estimate(TrialResult::read_pps)?,
-            sent_loss_ratio: estimate(TrialResult::sent_loss_ratio)?,
+            offered_pps: estimate_of(&valid, |trial| trial.offered_pps)?,
+            delivered_pps: estimate_of(&valid, |trial| trial.delivered_pps)?,
+            taken_pps: estimate_of(&valid, TrialResult::read_pps)?,
+            sent_loss_ratio: estimate_of(&valid, TrialResult::sent_loss_ratio)?,
             total_ns_per_packet: costs.and_then(Estimate::of),
             lost: LostAt::sum(valid.iter().flat_map(|trial| trial.losses())),
             back_to_back,
@@ -144,8 +143,8 @@ impl Reading {
 
     /// Whether only the kernel's receive work was the limit: it dropped frames, and the application read all that it passed on.
     pub fn is_limited_by_kernel(&self) -> bool {
-        let refused = |place| matches!(place, Place::LinkQueue | Place::Backlog);
-        !self.is_saturated() && self.lost_share(refused) > 1.0 - UNSATURATED_READ_SHARE
+        let refused_share = self.lost_share(|place| matches!(place, Place::LinkQueue | Place::Backlog));
+        !self.is_saturated() && refused_share > 1.0 - UNSATURATED_READ_SHARE
     }
 
     /// Frames per second that reached the method.
@@ -170,7 +169,7 @@ impl Reading {
         self.visits().falls_short()
     }
 
-    /// Whether frames were lost in most of the trials.
+    /// Whether frames were lost in most of the trials. A reading that does not lose need not be clean.
     pub fn loses(&self) -> bool {
         self.visits().loses()
     }
@@ -186,7 +185,17 @@ impl Reading {
     }
 }
 
+/// A figure of all trials together; `None` without trials.
+fn estimate_of(trials: &[&TrialResult], figure: fn(&TrialResult) -> f64) -> Option<Estimate> {
+    Estimate::of(trials.iter().map(|trial| figure(trial)))
+}
+
 impl SweepOutcome {
+    /// Whether the points are names without an order, such as placements. Else they are numbers of one unit.
+    pub fn has_named_points(&self) -> bool {
+        self.unit.is_none()
+    }
+
     /// The name of a reading's point in reports.
     pub fn label(&self, reading: &Reading) -> &str {
         self.points.get(reading.point).map_or("?", |point| &point.label)

@@ -1,4 +1,6 @@
 //! Decisions on both sides of their threshold. Each side is within a factor of 1.5, so that another threshold fails a test.
+//!
+//! [`trial`] makes the trials of all files here.
 
 mod comparisons;
 mod findings;
@@ -19,7 +21,7 @@ use crate::recommendation::Cost;
 use crate::rfc2544::recovery::{Recovery, recovery};
 use crate::search::bound::{Bound, Losses, Moments, Trials};
 use crate::search::maximum::{SelfTest, Try};
-use crate::search::notation::preset;
+use crate::search::preset::goals_of_preset;
 use crate::search::warning::{SearchWarning, SelfTestCause};
 use crate::search::{GoalResult, Status};
 use crate::sweep::contrasts::{Evidence, Lead};
@@ -33,20 +35,27 @@ fn trial(sent: u64, lost: u64) -> TrialResult {
     measured.result(1, Phase::CommonLoad, &profile("packet-v3"), load, Duration::from_secs(1))
 }
 
-fn self_test(tries: &[(Option<f64>, f64)], paced_pps: f64) -> SelfTest {
-    let mut all = Vec::new();
-    for &(asked_pps, offered_pps) in tries {
-        all.push(Try { trial: 1, asked_pps, offered_pps, held: asked_pps.is_none() });
-    }
-    SelfTest { unpaced_pps: 1000.0, paced_pps, held: true, tries: all }
+/// The self-test of a generator that sends 1000 packets/s by plan and without one.
+fn self_test(tries: &[Try]) -> SelfTest {
+    SelfTest { unpaced_pps: 1000.0, paced_pps: 1000.0, held: true, tries: tries.to_vec() }
+}
+
+fn unpaced(offered_pps: f64) -> Try {
+    Try { trial: 1, asked_pps: None, offered_pps, held: true }
+}
+
+/// A try by a plan of 1000 packets/s, of which the generator sent less.
+fn paced(offered_pps: f64) -> Try {
+    Try { trial: 1, asked_pps: Some(1000.0), offered_pps, held: false }
 }
 
 #[test]
 fn a_generator_needs_attention_if_it_is_slower_by_a_fifth() {
     for (slower_pps, doubts) in [(840.0, 0), (750.0, 1)] {
-        assert_eq!(self_test(&[], slower_pps).doubts().len(), doubts, "{slower_pps} packets/s by plan");
-        let unpaced = self_test(&[(None, 1000.0), (None, slower_pps)], 1000.0);
-        assert_eq!(unpaced.doubts().len(), doubts, "{slower_pps} packets/s without a plan");
+        let by_plan = SelfTest { paced_pps: slower_pps, ..self_test(&[]) };
+        assert_eq!(by_plan.doubts().len(), doubts, "{slower_pps} packets/s by plan");
+        let without_plan = self_test(&[unpaced(1000.0), unpaced(slower_pps)]);
+        assert_eq!(without_plan.doubts().len(), doubts, "{slower_pps} packets/s without a plan");
     }
 }
 
@@ -57,14 +66,14 @@ fn blames_the_host(doubt: &SearchWarning) -> bool {
 #[test]
 fn tries_that_differ_by_more_than_a_twentieth_show_the_host() {
     for (second_pps, is_host) in [(945.0, false), (920.0, true)] {
-        let test = self_test(&[(Some(1000.0), 985.0), (Some(1000.0), second_pps)], 1000.0);
-        let doubts = test.doubts();
+        let doubts = self_test(&[paced(985.0), paced(second_pps)]).doubts();
         assert_eq!(doubts.iter().any(blames_the_host), is_host, "{doubts:?}");
     }
 }
 
 #[test]
 fn a_cost_with_a_large_error_is_a_range() {
+    // A quarter of 100 ns is 25 ns.
     for (app_error_ns, range) in [(20.0, (100.0, 100.0)), (31.0, (69.0, 131.0))] {
         let cost = Cost {
             app_ns: Some(100.0),
@@ -80,6 +89,7 @@ fn a_cost_with_a_large_error_is_a_range() {
 
 #[test]
 fn a_cpu_has_one_of_four_paces() {
+    // Between two neighbours is a bound: 1.05, 1.15 and 1.3.
     for (slowdown, pace) in [(1.0, 0), (1.1, 1), (1.2, 2), (1.4, 3)] {
         let mut trial = trial(100_000, 0);
         let speed = CoreSpeed { before_ns: slowdown, after_ns: slowdown, fastest_ns: 1.0 };
@@ -93,7 +103,8 @@ fn a_cpu_has_one_of_four_paces() {
 #[test]
 fn a_path_recovered_if_a_tenth_of_the_time_is_quiet() {
     let rate = "1k".parse().unwrap();
-    // A second before the change and a second after it.
+    // At 1000 packets/s, the change is at frame 1000 of 2000. After frame 1875 the last eighth of the time is quiet, after 1920 the
+    // last twelfth.
     let step = Step { before: rate, at: Duration::from_secs(1), after: rate };
     for (last_lost, is_recovered) in [(1875, true), (1920, false)] {
         let trial = TrialResult {
@@ -134,7 +145,7 @@ fn moments_with_loss_are_stalls_in_less_than_a_quarter_of_the_windows() {
             disturbed: Vec::new(),
         };
         let result = GoalResult {
-            goal: preset("ndr").unwrap().remove(0),
+            goal: goals_of_preset("ndr").unwrap().remove(0),
             status: Status::Irregular,
             reason: None,
             lower: None,
@@ -160,21 +171,33 @@ fn rates_that_differ_by_a_hundredth_are_equal() {
     }
 }
 
-/// Eleven points without noise, with this slope; the requested one is 1 ns.
-fn is_slope_fitted(step: f64, slope: f64) -> bool {
-    let mut points = Vec::new();
-    for nth in 0..11 {
-        let work = step * f64::from(nth);
-        points.push(Saturated { work, time_ns: 1000.0 + slope * work, spread_ns: 0.0 });
+/// Eleven points of a sweep of work without noise, whose time rises with the work.
+struct Rising {
+    /// Work from point to point.
+    work_step: f64,
+    /// Nanoseconds for a unit of work; 1 ns is requested.
+    slope_ns: f64,
+}
+
+impl Rising {
+    /// Whether the slope shows that work takes longer than requested.
+    fn is_fitted(&self) -> bool {
+        let mut points = Vec::new();
+        for nth in 0..11 {
+            let work = self.work_step * f64::from(nth);
+            points.push(Saturated { work, time_ns: 1000.0 + self.slope_ns * work, spread_ns: 0.0 });
+        }
+        find(&points, Some(1.0)).unwrap().unit.is_fitted
     }
-    find(&points, Some(1.0)).unwrap().unit.is_fitted
 }
 
 #[test]
 fn work_is_slower_than_requested_from_a_twentieth_or_four_errors_on() {
-    assert!(!is_slope_fitted(100.0, 1.04));
-    assert!(is_slope_fitted(100.0, 1.0625));
-    // The error of the slope is a twentieth here.
-    assert!(!is_slope_fitted(10.0, 1.16));
-    assert!(is_slope_fitted(10.0, 1.25));
+    // Each point has an assumed error of 0.5 % of its time. With 1000 units of work at the last point, the error of the slope is less
+    // than a hundredth of it, so that the twentieth decides.
+    assert!(!Rising { work_step: 100.0, slope_ns: 1.04 }.is_fitted());
+    assert!(Rising { work_step: 100.0, slope_ns: 1.0625 }.is_fitted());
+    // With 100 units it is a twentieth of the slope, so that four of these errors decide.
+    assert!(!Rising { work_step: 10.0, slope_ns: 1.16 }.is_fitted());
+    assert!(Rising { work_step: 10.0, slope_ns: 1.25 }.is_fitted());
 }

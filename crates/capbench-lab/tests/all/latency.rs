@@ -112,7 +112,7 @@ fn root_alone_what_a_method_cannot_tell_is_absent_with_the_reason_and_never_zero
 }
 
 #[test]
-fn root_alone_the_latency_of_members_is_that_of_all_their_frames() {
+fn root_the_latency_of_members_is_that_of_all_their_frames() {
     let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     for method in
@@ -133,7 +133,7 @@ fn root_alone_the_latency_of_members_is_that_of_all_their_frames() {
 
 #[cfg(feature = "bpf")]
 #[test]
-fn root_alone_methods_without_kernel_time_stamps_have_the_sum_only_or_nothing() {
+fn root_methods_without_kernel_time_stamps_have_the_sum_only_or_nothing() {
     let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     for (method, has_total) in [("af-xdp", true), ("xdp-count", false)] {

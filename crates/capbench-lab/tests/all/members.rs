@@ -79,7 +79,7 @@ fn rate(pps: f64) -> Load {
 
 /// Each fanout with a method that reads from the socket and one that reads from a ring, and each method with two of them.
 #[test]
-fn root_alone_members_share_the_frames_as_their_fanout_promises() {
+fn root_members_share_the_frames_as_their_fanout_promises() {
     const FANOUTS: [(&str, usize); 6] =
         [("lb", 4), ("hash", 4), ("cpu", 3), ("queue", 2), ("rollover", 3), ("bpf", 4)];
     let Some(()) = privileges() else { return };
@@ -151,7 +151,7 @@ fn both_lose(laboratory: &mut LiveLaboratory, setup: &Setup) {
 
 /// A receive queue of a link with several belongs to one member, and each flow to one queue.
 #[test]
-fn root_alone_members_of_af_xdp_share_the_queues_and_none_is_left_out() {
+fn root_members_of_af_xdp_share_the_queues_and_none_is_left_out() {
     let Some(()) = privileges() else { return };
     let mut laboratory = live(virtual_link_of(4));
     for (method, members) in [("af-xdp", 4), ("af-xdp", 3), ("af-xdp", 1), ("af-xdp+generic", 4)] {
@@ -178,7 +178,7 @@ fn root_alone_members_of_af_xdp_share_the_queues_and_none_is_left_out() {
 
 /// Methods that need a NAPI thread have one for each queue.
 #[test]
-fn root_alone_the_frames_of_all_queues_come_through_their_napi_threads() {
+fn root_the_frames_of_all_queues_come_through_their_napi_threads() {
     let Some(()) = privileges() else { return };
     let mut laboratory = live(virtual_link_of(3));
     for method in ["af-xdp", "packet-v3+napi-thread", "recv+napi-defer", "packet-v3+members=3+fanout=queue"] {
@@ -197,7 +197,7 @@ fn root_alone_the_frames_of_all_queues_come_through_their_napi_threads() {
 }
 
 #[test]
-fn root_alone_a_soak_keeps_its_members_open() {
+fn root_a_soak_keeps_its_members_open() {
     let Some(()) = privileges() else { return };
     let mut laboratory = live(virtual_link());
     let setup = setup("packet-v3+members=3");

@@ -1,7 +1,7 @@
 //! Every fault at three intensities, one place at a time: the ledger books exactly what was injected at its place and
 //! nothing at any other, and nothing is unexplained. Each row says what its number is known from, which is never the
 //! counter that the ledger takes it from, nor what is left when that is known. A trial is repeated only where something
-//! else shows that the host disturbed it.
+//! else shows that the host disturbed it: so these tests run next to others. What fills a backlog runs alone.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -276,7 +276,7 @@ fn picked_at_all(
 /// Drops of tc are lost on the way out, and lost to no packet socket behind it on the way in. Frames that come twice are counted beside
 /// the ledger.
 #[test]
-fn root_alone_frames_that_tc_drops_corrupts_or_duplicates_are_booked_where_it_did() {
+fn root_frames_that_tc_drops_corrupts_or_duplicates_are_booked_where_it_did() {
     let mut cases = Vec::new();
     cases.extend(picked_at_all("tc drop, egress", Fault::DropAtEgress, Place::Transmit));
     cases.extend(picked_at_all("tc drop, ingress", Fault::DropAtIngress, None));
@@ -286,7 +286,7 @@ fn root_alone_frames_that_tc_drops_corrupts_or_duplicates_are_booked_where_it_di
 }
 
 #[test]
-fn root_alone_what_a_program_drops_is_booked_to_xdp_or_to_the_filter() {
+fn root_what_a_program_drops_is_booked_to_xdp_or_to_the_filter() {
     let mut cases = Vec::new();
     for (name, mode) in [("XDP drop, generic", XdpMode::Generic), ("XDP drop, native", XdpMode::Driver)] {
         for every in Every::ALL {
@@ -419,7 +419,7 @@ fn slow_application() -> [Case; 3] {
 }
 
 #[test]
-fn root_alone_a_held_reader_loses_what_has_no_room_in_its_ring_fill_ring_or_queue() {
+fn root_a_held_reader_loses_what_has_no_room_in_its_ring_fill_ring_or_queue() {
     let mut cases = Vec::new();
     cases.extend(tiny_ring());
     cases.extend(starved_fill_ring());

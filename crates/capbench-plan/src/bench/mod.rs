@@ -10,6 +10,7 @@
 
 #[cfg(test)]
 mod recommendation;
+mod search_plan;
 mod searching;
 #[cfg(test)]
 mod tests;
@@ -37,8 +38,8 @@ use capbench_judge::thresholds::{
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+pub use search_plan::Searching;
 use searching::Progress;
-pub use searching::Searching;
 
 /// What a bench runs.
 #[derive(Clone, Debug)]

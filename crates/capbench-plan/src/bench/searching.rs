@@ -1,96 +1,25 @@
-//! The searches of a bench: how precise, in what time, and from which trial at maximum load each starts.
+//! The searches of a bench: in which order, in what time, and from which trial at maximum load each starts.
 
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
+use super::search_plan::Searching;
 use super::time::{Clock, coarser_searches, set_ups_that_fit};
 use super::{BenchPlan, Measured, Stretch};
 use crate::Result;
 use crate::session::Session;
 use capbench_judge::limit::Limit;
-use capbench_judge::recommendation::{Certainty, LOSSLESS, NEARLY_LOSSLESS, Ranked, Ranking, recommend};
-use capbench_judge::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
-use capbench_judge::sustained::{Criteria, is_as_high, is_sustained};
+use capbench_judge::recommendation::{Certainty, LOSSLESS, Ranked, Ranking, recommend};
+use capbench_judge::search::{Ratio, SearchOutcome, SearchPlan};
+use capbench_judge::sustained::{is_as_high, is_sustained};
 use capbench_judge::thresholds::{
-    COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, CONFIRMATION_TRIALS, LIKELY_SEARCH_TRIALS,
-    LONGER_SEARCH_TRIALS, LONGER_TRIALS_TIME, LOWEST_SEARCH_LOAD, METHOD_HOLD_TIME, NEARLY_LOSSLESS_RATIO,
-    NEXT_CONFIRMATION_LOAD, UNDERSENT_SHARE,
+    COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, CONFIRMATION_TRIALS, NEXT_CONFIRMATION_LOAD,
+    UNDERSENT_SHARE,
 };
 use capbench_model::laboratory::Setup;
 use capbench_model::statement::{LeftOutOfBench, PartOfBench};
-use capbench_model::trial::{Load, Phase, TICK, TrialResult, Verdict};
-
-/// How a bench searches for sustained rates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Searching {
-    /// Requested distance of the bounds, as a share of the upper one.
-    pub precision: Ratio,
-    /// The time that all trials of the first visit may take.
-    pub budget: Duration,
-    /// Length of the trials of searches. Shorter trials do not show a smaller excess: [`Self::least_trial`].
-    pub trial: Duration,
-    /// How long a trial waits for missing frames.
-    pub quiet: Duration,
-}
-
-impl Searching {
-    /// The shortest trial that shows an excess of this share: the buffer absorbs the frames of the time that the receiver needs
-    /// to notice the end, and of the time that the method may hold frames back.
-    pub fn least_trial(precision: Ratio) -> Duration {
-        (TICK + METHOD_HOLD_TIME).div_f64(precision.get().max(f64::MIN_POSITIVE))
-    }
-
-    /// Number of trials of a search, before any trial shows it.
-    pub(super) fn trials(&self) -> u32 {
-        LIKELY_SEARCH_TRIALS
-    }
-
-    /// The same with the longest trials for which what it needs is a part of this time.
-    fn longer(&self, left: Duration, needs: impl Fn(&Self) -> Duration) -> Self {
-        let time = left.mul_f64(LONGER_TRIALS_TIME);
-        for factor in [LONGER_SEARCH_TRIALS, 2] {
-            let longer = Self { trial: self.trial * factor, ..*self };
-            if needs(&longer) <= time {
-                return longer;
-            }
-        }
-        *self
-    }
-
-    /// The search after a trial at maximum load; `None` if that trial shows no limit of the method, or nothing at all.
-    pub(super) fn plan(&self, overload: &TrialResult, coarser: u32) -> Option<SearchPlan> {
-        if is_sustained(overload) || overload.verdict == Verdict::Invalid {
-            return None;
-        }
-        let precision = Ratio::new(self.precision.get() * f64::from(coarser)).ok()?;
-        // A coarser search has fewer trials, but no shorter ones: these would not meet a loss that lasts for a moment.
-        let goals = vec![
-            goal(LOSSLESS, Ratio::ZERO, precision, self.trial),
-            goal(NEARLY_LOSSLESS, Ratio::new(NEARLY_LOSSLESS_RATIO).ok()?, precision, self.trial),
-        ];
-        let overload = Overload::from_trial(overload)?;
-        let plan = SearchPlan::new(goals);
-        let least = plan.least_pps.get().max(overload.read_pps.get() * LOWEST_SEARCH_LOAD);
-        let least_pps = Pps::new(least).ok().filter(|least| *least < overload.offered_pps)?;
-        Some(SearchPlan { least_pps, overload: Some(overload), quiet: self.quiet, ..plan })
-    }
-}
-
-fn goal(name: &str, loss_ratio: Ratio, precision: Ratio, trial: Duration) -> Goal {
-    let criteria = Criteria::of_repeats(loss_ratio, trial);
-    Goal {
-        name: name.into(),
-        strategy: Strategy::Mlr,
-        loss_ratio,
-        exceed_ratio: criteria.exceed_ratio,
-        width: Width::Relative(precision),
-        final_duration: criteria.full_length,
-        duration_sum: criteria.duration_sum,
-        initial_duration: trial,
-        preceding_targets: 1,
-    }
-}
+use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// How far a bench got in its time.
 #[derive(Debug)]
@@ -206,50 +135,27 @@ impl BenchPlan {
     ) -> Result<()> {
         let clock = Clock::from_trials(searching, session);
         progress.plan(self, searching, measured, &clock);
-        let count = measured.len();
-        // The rest is shared with the later set-ups, of which each also runs at maximum load.
-        let others = progress.left.saturating_sub(1);
-        let of_set_up = (clock.left() + clock.time(count, self.duration)) / (others as u32 + 1);
-        // Its own trials at maximum load are over. One round at the common load follows.
-        let kept = clock.time(count, self.duration) + clock.reserve(count, self.duration);
-        let ends_at = (session.spent + of_set_up).saturating_sub(kept);
+        let ends_at = self.searches_end_at(measured.len(), &clock, progress, session);
         let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
-        let (mut open, mut at_generator): (Vec<_>, Vec<_>) =
-            measured.iter_mut().partition(|one| searching.plan(&one.overload, COARSEST_SEARCH).is_some());
+        let mut open = Vec::new();
+        let mut at_generator = Vec::new();
+        for one in measured {
+            match searching.plan(&one.overload, COARSEST_SEARCH) {
+                Some(_) => open.push(one),
+                None => at_generator.push(one),
+            }
+        }
         // Methods that read most come first: the best of them is the answer.
         open.sort_by(|one, other| other.overload.read_pps().total_cmp(&one.overload.read_pps()));
         let left = ends_at.saturating_sub(session.spent);
-        let searching = &searching.longer(left, |searching| {
+        let searching = searching.longer(left, |searching| {
             open.iter().map(|one| clock.of_search(&one.overload, searching, 1)).sum()
         });
         for round in [None, Some(2)] {
-            for nth in 0..open.len() {
-                let known = known(session, &open[nth].overload);
-                let clock = Clock::from_trials(searching, session);
-                let mut searches = Vec::new();
-                for one in &open[nth..] {
-                    let may_be_best = round.is_some() || may_be_best(one, known.as_ref(), fastest);
-                    searches.push(OpenSearch { overload: &one.overload, may_be_best });
-                }
-                let share = share(&searches, searching, &clock, ends_at.saturating_sub(session.spent));
-                let one = &mut open[nth];
-                let time = clock.for_trials(share.time, searching.trial);
-                let (Some(plan), Some(time)) = (searching.plan(&one.overload, share.coarser), time) else {
-                    if round.is_none() {
-                        progress.leave_out(&one.setup, PartOfBench::Searches);
-                    }
-                    continue;
-                };
-                let plan = SearchPlan {
-                    time_allowed: Some(time),
-                    starts_at_pps: leading(known.as_ref(), &plan),
-                    ..plan
-                };
-                let outcome = session.search(&one.setup, &plan, round)?;
-                one.sustained = outcome.as_ref().and_then(sustained).or(one.sustained);
-                if session.stopped {
-                    return Ok(());
-                }
+            let searches = SearchRound { searching, ends_at, fastest, round };
+            searches.run(&mut open, progress, session)?;
+            if session.stopped {
+                return Ok(());
             }
             self.catch_up(&mut at_generator, ends_at, progress, session)?;
             // Methods between which the trials leave no decision are searched once more.
@@ -260,6 +166,77 @@ impl BenchPlan {
             });
         }
         Ok(())
+    }
+
+    /// When the searches of the current set-up are to end: the time that is left is shared with the later set-ups.
+    fn searches_end_at(
+        &self,
+        methods: usize,
+        clock: &Clock,
+        progress: &Progress,
+        session: &Session<'_>,
+    ) -> Duration {
+        let at_maximum = clock.time(methods, self.duration);
+        // The later set-ups also run at maximum load, as this one did.
+        let later_set_ups = progress.left.saturating_sub(1) as u32;
+        let of_set_up = (clock.left() + at_maximum) / (later_set_ups + 1);
+        // One round at the common load follows.
+        let kept = at_maximum + clock.reserve(methods, self.duration);
+        (session.spent + of_set_up).saturating_sub(kept)
+    }
+}
+
+/// One search of each method of a set-up.
+struct SearchRound {
+    searching: Searching,
+    /// When all searches of the set-up are to end.
+    ends_at: Duration,
+    /// The highest rate that a method read at maximum load.
+    fastest: f64,
+    /// Its number, if it is not the first.
+    round: Option<u32>,
+}
+
+impl SearchRound {
+    fn run(
+        &self,
+        open: &mut [&mut Measured],
+        progress: &mut Progress,
+        session: &mut Session<'_>,
+    ) -> Result<()> {
+        for nth in 0..open.len() {
+            let Some(plan) = self.first_plan(&open[nth..], session) else {
+                if self.round.is_none() {
+                    progress.leave_out(&open[nth].setup, PartOfBench::Searches);
+                }
+                continue;
+            };
+            let one = &mut open[nth];
+            let outcome = session.search(&one.setup, &plan, self.round)?;
+            one.sustained = outcome.as_ref().and_then(sustained).or(one.sustained);
+            if session.stopped {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The search of the first of these methods, in its share of the time; `None` if none fits.
+    fn first_plan(&self, open: &[&mut Measured], session: &Session<'_>) -> Option<SearchPlan> {
+        let overload = &open[0].overload;
+        let known = known(session, overload);
+        let clock = Clock::from_trials(&self.searching, session);
+        let mut searches = Vec::new();
+        for one in open {
+            let may_be_best = self.round.is_some() || may_be_best(one, known.as_ref(), self.fastest);
+            searches.push(OpenSearch { overload: &one.overload, may_be_best });
+        }
+        let left = self.ends_at.saturating_sub(session.spent);
+        let share = share(&searches, &self.searching, &clock, left);
+        let plan = self.searching.plan(overload, share.coarser)?;
+        let time = clock.for_trials(share.time, self.searching.trial)?;
+        let starts_at_pps = leading(known.as_ref(), &plan);
+        Some(SearchPlan { time_allowed: Some(time), starts_at_pps, ..plan })
     }
 }
 
@@ -303,24 +280,30 @@ impl BenchPlan {
         for _ in 0..CONFIRMATION_TRIALS {
             let clock = Clock::from_trials(searching, session);
             let Some(time) = clock.for_trials(clock.left(), self.duration) else { break };
-            let (setup, load) = claim;
             let time = time.min(CONFIRMATION_LENGTH * self.duration);
-            let Some(trial) = session.trial(&setup, load, time, Phase::Confirmation)? else { break };
-            claim = match named(first, session) {
-                Some((named, lower)) if named.method == setup.method && is_tried(lower, load) => break,
-                // The rate at which it read frames is the better guess than the next load that a search tried.
-                Some((named, _)) if named.method == setup.method => {
-                    match Pps::new(trial.read_pps() * NEXT_CONFIRMATION_LOAD) {
-                        Ok(rate) => (setup, Load::Rate(rate)),
-                        Err(_) => break,
-                    }
-                }
-                Some(other) => other,
-                None => break,
+            let Some(trial) = session.trial(&claim.setup, claim.load, time, Phase::Confirmation)? else {
+                break;
             };
+            let Some(next) = named(first, session) else { break };
+            if next.setup.method != claim.setup.method {
+                claim = next;
+                continue;
+            }
+            if is_tried(next.load, claim.load) {
+                break;
+            }
+            // The rate at which it read frames is the better guess than the next load that a search tried.
+            let Ok(rate) = Pps::new(trial.read_pps() * NEXT_CONFIRMATION_LOAD) else { break };
+            claim.load = Load::Rate(rate);
         }
         Ok(())
     }
+}
+
+/// A method, and the load that it is said to sustain.
+struct Claim {
+    setup: Setup,
+    load: Load,
 }
 
 /// Whether a load is the one that was tried, or a higher one.
@@ -332,7 +315,7 @@ fn is_tried(load: Load, tried: Load) -> bool {
 }
 
 /// The method that the trials name, and the load that it sustains.
-fn named(first: &Stretch, session: &Session<'_>) -> Option<(Setup, Load)> {
+fn named(first: &Stretch, session: &Session<'_>) -> Option<Claim> {
     let known = recommend(&session.trials, &session.searches)?;
     let (method, ranking) = known.method.as_ref().zip(known.headline())?;
     let setup = first.setups.iter().find(|setup| *method == setup.method)?;
@@ -341,7 +324,7 @@ fn named(first: &Stretch, session: &Session<'_>) -> Option<(Setup, Load)> {
         Some(Limit::Generator) => Load::Maximum,
         _ => Load::Rate(Pps::new(ranked.lossless.lower_pps?).ok()?),
     };
-    Some((setup.clone(), load))
+    Some(Claim { setup: setup.clone(), load })
 }
 
 /// What the trials so far show about the set-up of a trial.

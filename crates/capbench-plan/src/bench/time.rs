@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use capbench_model::trial::TrialResult;
 
-use super::Searching;
-use crate::search::plan::{cost, supposed_maximum};
+use super::search_plan::Searching;
 use crate::session::Session;
-use capbench_judge::search::SearchPlan;
-use capbench_judge::thresholds::{ASSUMED_CAPACITY, COARSEST_SEARCH, PROBE_LENGTH, REPEATS_RESERVE};
+use capbench_judge::thresholds::{COARSEST_SEARCH, PROBE_LENGTH, REPEATS_RESERVE};
 
 /// Factors of the requested precision that a search gets where the time does not suffice, finest first.
 pub(super) fn coarser_searches() -> [u32; 3] {
@@ -63,7 +61,7 @@ impl Clock {
 
     /// The likely time of a search after this trial at maximum load.
     pub(super) fn of_search(&self, overload: &TrialResult, searching: &Searching, coarser: u32) -> Duration {
-        self.time(trials_of_search(overload, searching, coarser), searching.trial)
+        self.time(searching.likely_trials(overload, coarser), searching.trial)
     }
 
     /// Whether one more trial ends in time, though it may take as long as any before.
@@ -85,36 +83,9 @@ pub(super) fn set_ups_that_fit(set_ups: usize, budget: Duration, one: Duration) 
     (1..=set_ups).rev().find(|&set_ups| one * set_ups as u32 <= budget).unwrap_or(1)
 }
 
-/// The trials that a search after this trial at maximum load is likely to need; 0 if that trial lost nothing.
-fn trials_of_search(overload: &TrialResult, searching: &Searching, coarser: u32) -> usize {
-    let Some(plan) = searching.plan(overload, coarser) else { return 0 };
-    let supposed = |plan: &SearchPlan| {
-        let maximum = supposed_maximum(plan).ok()?;
-        let read = plan.overload?.read_pps.get() * ASSUMED_CAPACITY;
-        let capacity = capbench_frames::rates::Pps::new(read).ok()?;
-        cost(plan, maximum, if capacity < maximum { capacity } else { maximum }).ok()
-    };
-    supposed(&plan).map_or(0, |cost| cost.trials as usize)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_trials_of_a_search_are_counted_for_a_little_more_than_was_read() {
-        let searching = crate::for_tests::searching_bench_plan(&["recv"]).searching.unwrap();
-        let trials = |sent: u64, lost: u64| {
-            let measured = capbench_model::for_tests::measured(sent, sent, sent - lost, lost);
-            let profile = capbench_model::for_tests::profile("recv");
-            let load = capbench_model::trial::Load::Maximum;
-            let phase = capbench_model::trial::Phase::BestEffort;
-            let overload = measured.result(1, phase, &profile, load, Duration::from_secs(1));
-            trials_of_search(&overload, &searching, 1)
-        };
-        let counted: Vec<usize> = (1..10).map(|tenth| trials(1_000_000, tenth * 50_000)).collect();
-        assert_eq!(counted, [4, 5, 4, 4, 4, 4, 4, 4, 4], "it loses 5 % to 45 %");
-    }
 
     #[test]
     fn a_tenth_of_the_time_is_kept_for_repeats() {

@@ -16,6 +16,7 @@ use capbench_frames::rates::Pps;
 use super::Finished;
 use crate::Observer;
 use crate::bursts::{BurstSearch, Longest};
+use crate::error::maximum_rate;
 use crate::session::Session;
 use crate::{PlanError, Result};
 use capbench_judge::bursts::{BurstEnd, Percent};
@@ -72,7 +73,7 @@ impl BackToBackTest {
                 "a back-to-back test",
                 format!(
                     "the throughput, {throughput_pps:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
-                    self.maximum
+                    maximum_rate(self.maximum)
                 ),
             ));
         }

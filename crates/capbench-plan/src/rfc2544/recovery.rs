@@ -12,6 +12,7 @@ use capbench_frames::schedule::Step;
 
 use super::{Finished, repeated};
 use crate::Observer;
+use crate::error::maximum_rate;
 use crate::session::Session;
 use crate::{PlanError, Result};
 use capbench_judge::bursts::Percent;
@@ -73,7 +74,7 @@ impl RecoveryTest {
             return Err(refused(format!(
                 "the maximum rate ({}) is no more than the throughput, {} packets/s, so nothing offered would be an \
                  overload",
-                self.maximum,
+                maximum_rate(self.maximum),
                 grouped(self.throughput.get())
             )));
         }

@@ -18,13 +18,20 @@ use capbench_model::trial::{Load, Phase, TrialResult};
 pub(super) fn of_overload(plan: &SearchPlan, overload: Overload) -> MaximumLoad {
     let Overload { offered_pps, load_depends, .. } = overload;
     let line = plan.line_rate_pps.filter(|line| line_rate::is_reached(*line, offered_pps.get()));
-    let source = match (line, load_depends) {
-        (Some(_), _) => MaximumSource::LineRate,
-        (None, true) => MaximumSource::GeneratorAndReceiver,
-        (None, false) => MaximumSource::Generator,
-    };
+    let source = source(line.is_some(), load_depends);
     let load_pps = line.filter(|line| *line < offered_pps).unwrap_or(offered_pps);
     MaximumLoad { load_pps, source, self_test: None }
+}
+
+/// What a maximum load is a limit of.
+fn source(is_line_rate: bool, load_depends: bool) -> MaximumSource {
+    if is_line_rate {
+        MaximumSource::LineRate
+    } else if load_depends {
+        MaximumSource::GeneratorAndReceiver
+    } else {
+        MaximumSource::Generator
+    }
 }
 
 /// Measures the generator at full speed, then at that rate by plan, and then in the middle between the highest sustained and
@@ -61,11 +68,7 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
     let load_pps = legal(load_pps, plan)?;
     let at_line = plan.line_rate_pps.is_some_and(|line| line_rate::is_reached(line, load_pps.get()));
     let depends = runner.trials.iter().any(|trial| trial.profile.load_depends_because.is_some());
-    let source = match (at_line, depends) {
-        (true, _) => MaximumSource::LineRate,
-        (false, true) => MaximumSource::GeneratorAndReceiver,
-        (false, false) => MaximumSource::Generator,
-    };
+    let source = source(at_line, depends);
     let held = highest.is_some();
     Ok(MaximumLoad { load_pps, source, self_test: Some(SelfTest { unpaced_pps, paced_pps, held, tries }) })
 }

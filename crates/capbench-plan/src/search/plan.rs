@@ -38,71 +38,84 @@ pub struct Estimate {
 /// suffice.
 pub fn validate(plan: &SearchPlan) -> Result<Vec<SearchWarning>> {
     if plan.goals.is_empty() {
-        return Err(PlanError::Search { reason: "there is no goal; give one, for example ndr".into() });
+        return Err(refused("there is no goal; give one, for example ndr".into()));
     }
     for (position, goal) in plan.goals.iter().enumerate() {
         goal.validate()?;
-        if plan.goals[..position].iter().any(|other| other.name == goal.name) {
-            return Err(PlanError::Search {
-                reason: format!("two goals are called {}; give one of them another name", goal.name),
-            });
+        if plan.goals[..position].iter().any(|earlier| earlier.name == goal.name) {
+            let name = &goal.name;
+            return Err(refused(format!("two goals are called {name}; give one of them another name")));
         }
-        let frames = plan.least_pps.get() * goal.shortest_trial().as_secs_f64();
-        if frames < f64::from(plan.burst_frames.max(1)) {
-            return Err(JudgeError::Goal {
-                goal: goal.name.clone(),
-                reason: format!(
-                    "a trial of {:?} at the least load, {} packets/s, is {}; give a longer duration, a higher least load{}",
-                    goal.shortest_trial(),
-                    grouped(plan.least_pps.get()),
-                    match plan.burst_frames {
-                        0 | 1 => "less than a frame".into(),
-                        burst => {
-                            format!("{frames:.0} frames, which is shorter than a burst of {burst}")
-                        }
-                    },
-                    if plan.burst_frames > 1 { " or smaller bursts" } else { "" },
-                ),
-            }
-            .into());
-        }
+        check_shortest_trial(goal, plan)?;
     }
     if plan.self_test.is_zero() {
-        return Err(PlanError::Search {
-            reason: "the self-test of the generator needs a duration above 0".into(),
-        });
+        return Err(refused("the self-test of the generator needs a duration above 0".into()));
     }
-    let least = grouped(plan.least_pps.get());
-    if let Some(line) = plan.line_rate_pps.filter(|line| plan.least_pps >= *line) {
-        return Err(PlanError::Search {
-            reason: format!(
-                "the least load, {least} packets/s, is not below the line rate, {} packets/s of this size",
-                grouped(line.get().floor())
-            ),
-        });
-    }
-    if let Some(maximum) = plan.maximum_pps {
-        let given = grouped(maximum.get());
-        if maximum <= plan.least_pps {
-            return Err(PlanError::Search {
-                reason: format!(
-                    "the maximum load, {given} packets/s, is not above the least, {least} packets/s"
-                ),
-            });
-        }
-        if let Some(line) = plan.line_rate_pps.filter(|line| maximum > *line) {
-            return Err(PlanError::Search {
-                reason: format!(
-                    "the maximum load, {given} packets/s, is above the line rate, {} packets/s of this size; give \
-                 at most that, or no maximum load",
-                    grouped(line.get().floor())
-                ),
-            });
-        }
-    }
+    check_loads(plan)?;
     let mut warnings = doubts(plan);
     warnings.extend(enough(plan)?);
     Ok(warnings)
+}
+
+fn refused(reason: String) -> PlanError {
+    PlanError::Search { reason }
+}
+
+/// Fails if the shortest trial of a goal has less than a frame or a burst at the least load.
+fn check_shortest_trial(goal: &Goal, plan: &SearchPlan) -> Result<()> {
+    let trial = goal.shortest_trial();
+    let frames = plan.least_pps.get() * trial.as_secs_f64();
+    let burst = plan.burst_frames.max(1);
+    if frames >= f64::from(burst) {
+        return Ok(());
+    }
+    let least = grouped(plan.least_pps.get());
+    if burst == 1 {
+        return Err(refused_goal(
+            goal,
+            format!(
+                "a trial of {trial:?} at the least load, {least} packets/s, is less than a frame; give a longer duration, a higher \
+                 least load"
+            ),
+        ));
+    }
+    Err(refused_goal(
+        goal,
+        format!(
+            "a trial of {trial:?} at the least load, {least} packets/s, is {frames:.0} frames, which is shorter than a burst of \
+             {burst}; give a longer duration, a higher least load or smaller bursts"
+        ),
+    ))
+}
+
+fn refused_goal(goal: &Goal, reason: String) -> PlanError {
+    JudgeError::Goal { goal: goal.name.clone(), reason }.into()
+}
+
+/// Fails if the least load, the maximum load and the line rate contradict each other.
+fn check_loads(plan: &SearchPlan) -> Result<()> {
+    let least = grouped(plan.least_pps.get());
+    if let Some(line) = plan.line_rate_pps.filter(|line| plan.least_pps >= *line) {
+        return Err(refused(format!(
+            "the least load, {least} packets/s, is not below the line rate, {} packets/s of this size",
+            grouped(line.get().floor())
+        )));
+    }
+    let Some(maximum_pps) = plan.maximum_pps else { return Ok(()) };
+    let maximum = grouped(maximum_pps.get());
+    if maximum_pps <= plan.least_pps {
+        return Err(refused(format!(
+            "the maximum load, {maximum} packets/s, is not above the least, {least} packets/s"
+        )));
+    }
+    if let Some(line) = plan.line_rate_pps.filter(|line| maximum_pps > *line) {
+        return Err(refused(format!(
+            "the maximum load, {maximum} packets/s, is above the line rate, {} packets/s of this size; give at most that, or no \
+             maximum load",
+            grouped(line.get().floor())
+        )));
+    }
+    Ok(())
 }
 
 fn doubts(plan: &SearchPlan) -> Vec<SearchWarning> {
@@ -181,11 +194,9 @@ pub(crate) fn cost(plan: &SearchPlan, maximum: Pps, capacity: Pps) -> Result<Cos
         let lost = loss_ratio(capacity, request.load);
         meter.trial(request.duration, lost);
         if meter.cost().trials > MOST_TRIALS {
-            return Err(PlanError::Search {
-                reason: format!(
-                    "the goals can need more than {MOST_TRIALS} trials; give smaller sums, longer trials or larger widths"
-                ),
-            });
+            return Err(refused(format!(
+                "the goals can need more than {MOST_TRIALS} trials; give smaller sums, longer trials or larger widths"
+            )));
         }
         Ok(Observation {
             number: meter.cost().trials,

@@ -124,21 +124,10 @@ impl Selector {
             self.pending = Some(pending);
             return Some(pending);
         }
-        let out = self.next_width.max(global_width).min(room.top);
-        let within = || {
-            let halves = self.initial.span().filter(|&span| room.width < span && span <= 2 * room.width);
-            let middle = halves
-                .and(self.initial.lower)
-                .zip(self.initial.upper)
-                .map(|(low, high)| middle(low, high, room.width));
-            [middle, self.initial.lower, self.initial.upper]
-                .into_iter()
-                .flatten()
-                .find(|&step| room.is_worth(step))
-        };
-        if let Some(step) = within() {
+        if let Some(step) = self.step_of_initial(room) {
             return Some(self.inside(step, room.width));
         }
+        let out = self.next_width.max(global_width).min(room.top);
         match (room.found.lower, room.found.upper) {
             (None, Some(upper)) => Some(self.candidate(room.limit(upper - out)?, out, Some(Outwards::Down))),
             (Some(lower), None) => Some(self.candidate(room.limit(lower + out)?, out, Some(Outwards::Up))),
@@ -159,6 +148,21 @@ impl Selector {
             }
             _ => None,
         }
+    }
+
+    /// A load of the initial interval that can bring the bounds closer: its middle if it is up to two widths wide, or one of its ends.
+    fn step_of_initial(&self, room: Room) -> Option<Step> {
+        let Interval { lower, upper } = self.initial;
+        if let (Some(low), Some(high)) = (lower, upper)
+            && room.width < high - low
+            && high - low <= 2 * room.width
+        {
+            let step = middle(low, high, room.width);
+            if room.is_worth(step) {
+                return Some(step);
+            }
+        }
+        [lower, upper].into_iter().flatten().find(|&step| room.is_worth(step))
     }
 
     fn candidate(&self, step: Step, width: Step, outwards: Option<Outwards>) -> Candidate {

@@ -12,11 +12,11 @@ use capbench_frames::rates::Pps;
 
 use super::axis::contradiction;
 use crate::Result;
-use crate::bursts::BurstSearch;
+use crate::bursts::{BurstSearch, Longest};
 use crate::session::{Missing, Session};
 use capbench_judge::bursts::{BurstEnd, Percent};
 use capbench_judge::sustained::{is_load_sent, is_sustained};
-use capbench_judge::sweep::back_to_back::Burst;
+use capbench_judge::sweep::back_to_back::{Burst, InvalidTrial};
 use capbench_judge::thresholds::SWEPT_BURST_RESOLUTION;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
@@ -94,42 +94,46 @@ impl BackToBackTest {
         let mut burst = Burst {
             end: BurstEnd::Found,
             because: None,
+            because_fact: None,
             frames: None,
             burst_pps: overload.offered_pps,
             drained_pps: overload.delivered_pps,
             trials: vec![overload.number],
             lost: Vec::new(),
         };
-        // Frames that were not lost may still be in a buffer that stores more than a trial.
-        let read_pps = overload.read_pps();
         let before = session.trials.len();
-        match overload.verdict {
-            Verdict::GeneratorLimited if !is_load_sent(&overload) => burst.end = BurstEnd::GeneratorLimited,
-            _ if is_sustained(&overload) => burst.end = BurstEnd::NeverFills,
-            _ => match self.0.longest(session, setup, rate)? {
-                Ok(longest) => {
-                    burst.end = longest.end;
-                    burst.frames = Some(longest.frames).filter(|frames| *frames > 0);
-                    burst.burst_pps = longest.offered_pps.unwrap_or(overload.offered_pps);
-                    burst.trials.extend(longest.trials);
-                    burst.lost = longest.lost_at;
-                    burst.drained_pps = match burst.frames {
-                        Some(frames) if overload.lost() > 0 => drained_pps(&overload, frames),
-                        _ => read_pps,
-                    };
-                }
-                Err(Missing::Invalid { trial, because }) => {
-                    burst.end = BurstEnd::Invalid;
-                    burst.because = Some(format!("trial {trial}: {because}"));
-                    burst.trials.extend(session.trials[before..].iter().map(|trial| trial.number));
-                }
-                Err(Missing::NotRun) => {
-                    burst.end = BurstEnd::NotRun;
-                    burst.trials.extend(session.trials[before..].iter().map(|trial| trial.number));
-                }
+        if overload.verdict == Verdict::GeneratorLimited && !is_load_sent(&overload) {
+            burst.end = BurstEnd::GeneratorLimited;
+        } else if is_sustained(&overload) {
+            burst.end = BurstEnd::NeverFills;
+        } else {
+            match self.0.longest(session, setup, rate)? {
+                Ok(longest) => add_longest(&mut burst, longest, &overload),
                 Err(Missing::Stopped) => return Ok(Some(BurstVisit { trial: overload, burst: None })),
-            },
+                Err(missing) => {
+                    burst.trials.extend(session.trials[before..].iter().map(|trial| trial.number));
+                    burst.end = BurstEnd::NotRun;
+                    if let Missing::Invalid { trial, because } = missing {
+                        burst.end = BurstEnd::Invalid;
+                        burst.because_fact = Some(InvalidTrial { trial: Some(trial), because });
+                    }
+                }
+            }
         }
         Ok(Some(BurstVisit { trial: overload, burst: Some(burst) }))
     }
+}
+
+/// Adds the longest burst that a search found.
+fn add_longest(burst: &mut Burst, longest: Longest, overload: &TrialResult) {
+    burst.end = longest.end;
+    burst.frames = Some(longest.frames).filter(|frames| *frames > 0);
+    burst.burst_pps = longest.offered_pps.unwrap_or(overload.offered_pps);
+    burst.trials.extend(longest.trials);
+    burst.lost = longest.lost_at;
+    burst.drained_pps = match burst.frames {
+        Some(frames) if overload.lost() > 0 => drained_pps(overload, frames),
+        // Frames that were not lost may still be in a buffer that stores more than a trial.
+        _ => overload.read_pps(),
+    };
 }

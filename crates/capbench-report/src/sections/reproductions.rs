@@ -13,7 +13,7 @@ use capbench_results::Results;
 use super::parts::sentence;
 use crate::model::{Section, Sentence};
 use crate::sentences::claim_words;
-use crate::sentences::reproduction::answer_words;
+use crate::sentences::reproduction::{answer_words, here_words};
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     results.reproductions.iter().map(section).collect()
@@ -38,7 +38,8 @@ fn section(reproduction: &Reproduction) -> Section {
 
 /// The publication, both hosts, and the answers to the claims.
 fn text(reproduction: &Reproduction) -> Vec<Sentence> {
-    let Reproduction { title, source, then, here, complete, .. } = reproduction;
+    let Reproduction { title, source, then, complete, .. } = reproduction;
+    let here = here_words(reproduction);
     let mut text = vec![
         sentence(format!("{title} ({source})."), Vec::new()),
         sentence(format!("Then: {then}"), Vec::new()),

@@ -1,12 +1,12 @@
 //! The varied setting of a sweep as the axis of a chart.
 
-use capbench_judge::sweep::axis::Facts;
 use capbench_judge::sweep::{Analysis, Reading, Series as SweptSeries, SweepOutcome};
 
 use super::ledger_layers::PlacedTrials;
 use super::parts::{linear, logarithmic, names, point};
 use crate::model::{Axis, Kind, Point, Scale, Unit};
 use crate::naming::Numbered;
+use crate::sentences::axes::{AxisWords, axis_words};
 
 /// The varied setting of a sweep as an axis, with the positions of its points.
 pub(super) struct Varied {
@@ -20,7 +20,7 @@ pub(super) struct Varied {
 impl Varied {
     /// The axis of a sweep: numbers if all points have one and their unit is known, else names.
     pub(super) fn from_outcome(outcome: &SweepOutcome) -> Self {
-        let Facts { heading: label, words, .. } = *outcome.axis.facts();
+        let AxisWords { heading: label, noun: words, .. } = axis_words(outcome.axis);
         let numbers: Option<Vec<f64>> = outcome.points.iter().map(|point| point.at).collect();
         let unit = outcome.unit.as_deref().and_then(unit_and_factor);
         let (Some(numbers), Some((unit, factor))) = (numbers, unit) else {

@@ -1,5 +1,7 @@
 //! The words of `ReproductionAnswer` and `ReproductionFinding`: which claims of publications hold here.
 
+mod texts;
+
 use capbench_judge::finding::reproduction::{ReproductionAnswer, ReproductionFinding, SupportedClaim};
 use capbench_judge::reproduction::{Answer, ClaimEvidence, Judgement};
 
@@ -46,6 +48,9 @@ pub(super) fn answer(answer: &ReproductionAnswer, trials: Trials) -> Sentence {
     }
 }
 
+pub(crate) use texts::here_words;
+pub use texts::table_notes;
+
 /// The evidence for the answer to a claim.
 pub fn claim_words(judgement: &Judgement) -> String {
     evidence_words(&judgement.parts())
@@ -57,7 +62,7 @@ fn evidence_words(evidence: &[ClaimEvidence]) -> String {
 
 fn part_words(part: &ClaimEvidence) -> String {
     match part {
-        ClaimEvidence::Figures { text } => text.clone(),
+        ClaimEvidence::Figures(text) => texts::claim_text(text),
         ClaimEvidence::CannotRun { method, because } => format!("{method} cannot run here: {because}"),
         ClaimEvidence::Effect(found) => effects::words(&found.method, &found.effect),
         ClaimEvidence::LoadNotReached { trials, all_trials, withdraws } => format!(
@@ -130,6 +135,7 @@ mod tests {
     use super::{
         Answer, ClaimEvidence, ReproductionAnswer, ReproductionFinding, SupportedClaim, answer, words,
     };
+    use capbench_judge::reproduction::ClaimText;
 
     /// The sentence of an answer.
     fn text(reproduction_answer: ReproductionAnswer) -> String {
@@ -208,7 +214,7 @@ mod tests {
             publication: "dain-2004".into(),
             claim: "Claim 1.".into(),
             answer: Answer::NotTestable,
-            evidence: vec![ClaimEvidence::Figures { text: "No card.".into() }],
+            evidence: vec![ClaimEvidence::Figures(ClaimText::plain("No card."))],
         };
         assert_eq!(words(&claim), "Not testable here: Claim 1. No card.");
     }

@@ -2,15 +2,18 @@
 
 use capbench_chart::chart::interval_words;
 use capbench_judge::comparison::Comparison;
+use capbench_judge::reproduction::Reproduction;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::sweep::SweepOutcome;
+use capbench_judge::sweep::back_to_back::Burst;
 use capbench_model::noise::Noise;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
 use super::comparison::{difference_words, note_words};
-use super::reproduction::claim_words;
+use super::reproduction::{claim_words, here_words, table_notes};
 use super::search::warnings;
+use super::sweep::buffers::invalid_trial;
 use super::{generator, noise, statements};
 
 /// Adds the words of all facts to results.
@@ -23,9 +26,10 @@ pub fn add_words(results: &mut Results) {
     for search in &mut results.searches {
         search.warnings = warnings::all(search);
     }
-    for reproduction in &mut results.reproductions {
-        for judgement in &mut reproduction.findings {
-            judgement.text = claim_words(judgement);
+    results.reproductions.iter_mut().for_each(add_words_to_reproduction);
+    for series in results.sweeps.iter_mut().flat_map(|sweep| &mut sweep.series) {
+        for test in series.readings.iter_mut().filter_map(|reading| reading.back_to_back.as_mut()) {
+            test.searches.iter_mut().for_each(add_words_to_burst);
         }
     }
     if let Some(record) = &mut results.soak {
@@ -55,6 +59,22 @@ pub fn add_words_to_trial(trial: &mut TrialResult) {
     }
 }
 
+/// Adds the words of how it was measured, of its answers and of the notes below its tables.
+fn add_words_to_reproduction(reproduction: &mut Reproduction) {
+    reproduction.here = here_words(reproduction);
+    for judgement in &mut reproduction.findings {
+        judgement.text = claim_words(judgement);
+    }
+    for table in &mut reproduction.tables {
+        table.notes = table_notes(table);
+    }
+}
+
+/// Adds why the search ended, if an invalid trial ended it.
+fn add_words_to_burst(search: &mut Burst) {
+    search.because = search.invalid_trial().as_ref().map(invalid_trial);
+}
+
 /// What the intervals of a sweep are; in older files the words are all.
 pub(crate) fn interval_of_sweep(sweep: &SweepOutcome) -> &str {
     match sweep.interval_method {
@@ -63,6 +83,7 @@ pub(crate) fn interval_of_sweep(sweep: &SweepOutcome) -> &str {
     }
 }
 
+/// Adds the words of noise in segments and of the trials that are kept.
 fn add_words_to_soak(record: &mut SoakRecord) {
     record.noise_words.clear();
     for noisy in &record.noise {
@@ -71,6 +92,45 @@ fn add_words_to_soak(record: &mut SoakRecord) {
     record.kept.iter_mut().for_each(add_words_to_trial);
 }
 
+/// The words of each reason.
 fn all_words(reasons: &[Noise]) -> Vec<String> {
     reasons.iter().map(noise::words).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Burst, Reproduction, add_words_to_burst, add_words_to_reproduction};
+
+    #[test]
+    fn the_facts_of_a_reproduction_have_their_words_next_to_them() {
+        let table = json!({
+            "id": "a", "caption": "A", "rows_are": {"heading": "bytes", "quantity": "frame_bytes"}, "columns": [], "rows": [],
+            "notes": [], "note_facts": [{"what": "cannot_run", "method": "pf-ring", "because": "no card"}],
+        });
+        let finding = json!({
+            "claim": "So.", "answer": "holds", "text": "", "trials": [1],
+            "evidence": [{"what": "figures", "words": "It is {a}.", "values": {"a": {"what": "unmeasured"}}}],
+        });
+        let mut reproduction = Reproduction {
+            tables: vec![serde_json::from_value(table).unwrap()],
+            findings: vec![serde_json::from_value(finding).unwrap()],
+            ..Reproduction::default()
+        };
+        add_words_to_reproduction(&mut reproduction);
+        assert_eq!(reproduction.tables[0].notes, ["pf-ring cannot run here: no card"]);
+        assert_eq!(reproduction.findings[0].text, "It is -.");
+    }
+
+    #[test]
+    fn an_invalid_trial_that_ended_a_search_for_bursts_has_its_words_next_to_it() {
+        let search = json!({
+            "end": "invalid", "because_fact": {"trial": 4, "because": "a reason"}, "frames": null, "burst_pps": 1.0,
+            "drained_pps": 1.0, "trials": [4],
+        });
+        let mut search: Burst = serde_json::from_value(search).unwrap();
+        add_words_to_burst(&mut search);
+        assert_eq!(search.because.as_deref(), Some("trial 4: a reason"));
+    }
 }

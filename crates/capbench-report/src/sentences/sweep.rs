@@ -9,7 +9,7 @@
 //! | `crossing` | one method overtakes another |
 //! | `cheapest` | the cheapest method and ring |
 
-mod buffers;
+pub(crate) mod buffers;
 mod cheapest;
 mod cost;
 mod crossing;

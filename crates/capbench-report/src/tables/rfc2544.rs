@@ -4,8 +4,9 @@ use capbench_judge::rfc2544::back_to_back::BackToBackOutcome;
 use capbench_judge::rfc2544::frame_loss::{FrameLossOutcome, LossPoint};
 use capbench_judge::rfc2544::latency::{Across, LatencyOutcome, Leg};
 use capbench_judge::rfc2544::recovery::{Recovery, RecoveryOutcome, Repetition};
-use capbench_judge::rfc2544::{Ended, Found, Tested};
-use capbench_judge::search::Status;
+use capbench_judge::rfc2544::{Ended, Found, MaximumRate, Tested};
+use capbench_judge::search::{MaximumSource, Status};
+use capbench_model::figures::grouped;
 use capbench_results::Results;
 use capbench_results::trial_columns::key;
 
@@ -173,13 +174,24 @@ fn frame_loss(all: &[Tested]) -> Option<Table> {
 
 fn loss_fields(outcome: &FrameLossOutcome, point: &LossPoint) -> Fields {
     Fields::new()
-        .words("maximum", "100 % is", outcome.maximum.to_string())
+        .words("maximum", "100 % is", maximum_words(outcome.maximum))
         .figure("load_ratio", "load", point.load_percent / 100.0)
         .figure("offered_ratio", "offered", point.offered_percent / 100.0)
         .count("sent", "sent", point.sent)
         .count("delivered", "delivered", point.delivered)
         .figure("loss_ratio", "frame loss rate", point.loss_percent / 100.0)
         .words("verdict", "verdict", key(point.verdict))
+}
+
+/// The maximum rate of a frame size, and where it is from.
+fn maximum_words(maximum: MaximumRate) -> String {
+    let source = match maximum.source {
+        MaximumSource::LineRate => "the line rate",
+        MaximumSource::Generator => "the generator's maximum",
+        MaximumSource::GeneratorAndReceiver => "the maximum of generator and receiver together",
+        MaximumSource::Given => "as asked for",
+    };
+    format!("{} packets/s, {source}", grouped(maximum.pps.get()))
 }
 
 /// A row per test of back-to-back frames.
@@ -200,7 +212,7 @@ fn burst_fields(outcome: &BackToBackOutcome) -> Fields {
     let offered_percent = found.and_then(|found| found.offered_percent);
     let ends = burst_ends(outcome.searches.iter().map(|search| search.end));
     Fields::new()
-        .words("maximum", "bursts at", outcome.maximum.to_string())
+        .words("maximum", "bursts at", maximum_words(outcome.maximum))
         .figure("throughput_pps", "throughput", outcome.throughput_pps.get().floor())
         .count("searches", "searches", outcome.searches.len())
         .count(

@@ -285,10 +285,13 @@ fn a_soak_is_valid() {
     assert!(saved["soak"]["worst"].is_object(), "{}", saved["soak"]);
 }
 
+/// A change of valid results that makes them invalid.
+type Mistake = fn(&mut Value);
+
 #[test]
 fn results_with_other_members_or_values_are_not_valid() {
     let saved = saved_and_checked(&bench());
-    let mistakes: [(&str, fn(&mut Value)); 8] = [
+    let mistakes: [(&str, Mistake); 8] = [
         ("a member of results", |results| results["later"] = 1.into()),
         ("another version", |results| results["schema_version"] = 2.into()),
         ("a member of a trial", |results| results["trials"][0]["later"] = 1.into()),

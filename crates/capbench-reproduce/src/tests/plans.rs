@@ -1,6 +1,6 @@
 //! What is planned, and the texts of tables and claims, word by word.
 
-use capbench_report::sentences::claim_words;
+use capbench_report::sentences::{claim_words, table_notes};
 use std::fmt::Write;
 
 use super::super::PUBLICATIONS;
@@ -123,7 +123,9 @@ fn tables(text: &mut String, reproduction: &Reproduction) {
             let cells = row.cells.iter().zip(&table.columns).map(|(cell, column)| cell.text(column.quantity));
             let _ = writeln!(text, "{} | {}", row.label, cells.collect::<Vec<_>>().join(" | "));
         }
-        table.notes.iter().for_each(|note| text.push_str(&format!("{note}\n")));
+        for note in table_notes(table) {
+            let _ = writeln!(text, "{note}");
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Answers on paths with known losses: each claim where it holds, where it does not, and where trials cannot decide.
 
 use super::*;
+use capbench_judge::reproduction::{ClaimEvidence, ClaimValue, TableNote, Undecided};
 use capbench_model::units::ByteCount;
 use capbench_plan::for_tests::dain;
 use capbench_plan::simulated::{Noise, Room};
@@ -104,7 +105,7 @@ fn a_generator_that_falls_short_leaves_claims_about_the_wire_open() {
     assert_eq!(answers(&reproduction, "captures 1 Gbit/s from 313"), [INCONCLUSIVE, INCONCLUSIVE]);
     let table = &reproduction.tables[0];
     assert!(table.rows.iter().any(|row| row.cells.iter().any(|cell| cell.mark == Some('g'))));
-    assert!(table.notes.iter().any(|note| note.starts_with("g: ")), "{:?}", table.notes);
+    assert!(table.note_facts.contains(&TableNote::LoadNotReached), "{:?}", table.note_facts);
 }
 
 #[test]
@@ -152,18 +153,17 @@ fn a_ring_with_room_for_the_whole_trial_shows_nothing_about_loss() {
     let (buffered, _) = run("loke-2011", 2, &mut rings);
     let judged = judgements(&buffered, "TPACKET_V1 drops");
     assert_eq!(judged[0].answer, INCONCLUSIVE, "{judged:?}");
-    assert!(claim_words(judged[0]).contains("buffers absorbed the excess"), "{judged:?}");
+    let [ClaimEvidence::Figures(text), ..] = judged[0].evidence.as_slice() else { panic!("{judged:?}") };
+    let is_buffered = |value: &ClaimValue| *value == ClaimValue::Undecided { why: Undecided::Buffered };
+    assert!(text.values.values().any(is_buffered), "{judged:?}");
     let marked = |reproduction: &Reproduction| {
         let tables = reproduction.tables.iter();
         let cells = tables.flat_map(|table| &table.rows).flat_map(|row| &row.cells);
         cells.filter(|cell| cell.mark == Some('b')).count()
     };
     assert!(marked(&buffered) > 0);
-    assert!(
-        buffered.tables[0].notes.iter().any(|note| note.starts_with("b: ")),
-        "{:?}",
-        buffered.tables[0].notes
-    );
+    let notes = &buffered.tables[0].note_facts;
+    assert!(notes.iter().any(|note| matches!(note, TableNote::Buffered { .. })), "{notes:?}");
     let (shallow, _) = run("loke-2011", 2, &mut path(methods()));
     assert_eq!(marked(&shallow), 0);
     // The same of the standard stack, which takes a quarter of what the smallest frames are.
@@ -223,10 +223,8 @@ fn lengthy_loads_that_were_not_reached_leave_open_what_becomes_of_them() {
     let (livelock, _) = run("deri-2004", 2, &mut weak());
     let judged = judgements(&livelock, "captures next to nothing");
     assert_eq!(judged[0].answer, INCONCLUSIVE);
-    assert!(
-        claim_words(judged[0])
-            .contains("did not reach the load in 2 of the 2 trials, so this run does not answer it")
-    );
+    let not_reached = ClaimEvidence::LoadNotReached { trials: 2, all_trials: 2, withdraws: true };
+    assert!(judged[0].evidence.contains(&not_reached), "{judged:?}");
     let (small, _) = run("libtrace-2012", 2, &mut weak());
     assert_eq!(
         answers(&small, "without reporting"),

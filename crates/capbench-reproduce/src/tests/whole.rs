@@ -4,7 +4,7 @@ use super::super::PUBLICATIONS;
 use super::super::published::ALL;
 use super::*;
 use capbench_judge::reproduction::Reproduction;
-use capbench_judge::reproduction::{Comparison, Side};
+use capbench_judge::reproduction::{Comparison, Side, TableNote};
 use capbench_report::sentences::claim_words;
 
 /// Columns of the data that name rows.
@@ -43,12 +43,12 @@ fn every_publication_has_its_tables_and_answers_and_survives_json() {
         let text = serde_json::to_string(&reproduction).unwrap();
         let again: Reproduction = serde_json::from_str(&text).unwrap();
         assert_eq!(
-            (again.findings, again.trials, again.here),
-            (reproduction.findings, reproduction.trials, reproduction.here)
+            (again.findings, again.trials, again.conditions),
+            (reproduction.findings, reproduction.trials, reproduction.conditions)
         );
         // Numbers are read to their last digit but one.
         let columns = |tables: Vec<Comparison>| {
-            tables.into_iter().map(|table| (table.id, table.columns, table.notes)).collect::<Vec<_>>()
+            tables.into_iter().map(|table| (table.id, table.columns, table.note_facts)).collect::<Vec<_>>()
         };
         assert_eq!(columns(again.tables), columns(reproduction.tables));
     }
@@ -133,10 +133,11 @@ fn published_rates_above_the_wire_are_marked_and_no_others() {
         .map(|row| row.label.as_str())
         .collect();
     assert_eq!(marked, ["1319", "1280", "1174", "1024", "726", "512", "256", "207"]);
-    assert!(table.notes.iter().any(|note| note.contains("above the line rate")), "{:?}", table.notes);
+    assert!(table.note_facts.contains(&TableNote::AboveLineRate), "{:?}", table.note_facts);
     let fourth =
         reproduction.tables.iter().find(|table| table.id == "cesnet-2008-table4-throughput-other").unwrap();
-    assert!(fourth.notes.iter().any(|note| note.contains("value for value")), "{:?}", fourth.notes);
+    let is_copy = |note: &TableNote| matches!(note, TableNote::Publication { words } if words.contains("value for value"));
+    assert!(fourth.note_facts.iter().any(is_copy), "{:?}", fourth.note_facts);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use capbench_frames::StatedRate;
 use capbench_judge::search::SearchWarning;
-use capbench_judge::search::{End, Goal, Listed, SearchPlan, parse, presets};
+use capbench_judge::search::{End, Goal, PresetGoal, SearchPlan, parse, presets};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, Profile};
@@ -112,9 +112,9 @@ pub fn run(flags: &SearchFlags) -> Result<Exit> {
 }
 
 /// The names of predefined goals.
-fn goals(list: &[Listed]) -> String {
+fn goals(list: &[PresetGoal]) -> String {
     let mut text = String::new();
-    for Listed { preset, goal } in list {
+    for PresetGoal { preset, goal } in list {
         let name =
             if *preset == goal.name { preset.to_string() } else { format!("{preset} ({})", goal.name) };
         wrapped(&mut text, "", "    ", &format!("{name}: {}", goal_help::source(&goal.name)));

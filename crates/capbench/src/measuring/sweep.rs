@@ -12,6 +12,7 @@ use capbench_model::members::Members;
 use capbench_model::trial::Load;
 use capbench_plan::cost::{Cost, Spread};
 use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Request, Spacing, SweepPlan, presets};
+use capbench_report::sentences::axes::axis_words;
 use capbench_results::Kind;
 use capbench_sys::host::affinity;
 use clap::Args;
@@ -260,7 +261,7 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup, loads: &[Load]) -> Resu
 
 /// Reads the name of an axis.
 fn axis_parser() -> impl TypedValueParser<Value = AxisKind> {
-    let name = |axis: &AxisKind| PossibleValue::new(axis.key()).help(axis.summary());
+    let name = |axis: &AxisKind| PossibleValue::new(axis.key()).help(axis_words(*axis).summary);
     let named = |text: String| AxisKind::ALL.iter().find(|axis| axis.key() == text).copied();
     PossibleValuesParser::new(AxisKind::ALL.iter().map(name))
         .map(move |text| named(text).expect("the name of an axis"))

@@ -1,11 +1,9 @@
 //! What a user gets for mistakes: one clear line, the right exit code, and nothing made. And what help says.
 
-use std::process::Output;
 
 use crate::support::{
-    HOST, Namespaces, PATIENCE, Running, Scratch, capbench, lossy, privileges, run, test_bed,
+    Ended, HOST, Namespaces, Running, Scratch, capbench, privileges, run, test_bed,
 };
-use assert_cmd::Command;
 
 const FAILED: i32 = 1;
 const USAGE: i32 = 2;
@@ -14,28 +12,20 @@ const UNSUPPORTED: i32 = 5;
 const PRIVILEGE: i32 = 6;
 
 /// Runs `capbench` in an empty folder, which has to stay empty.
-fn outcome(arguments: &str) -> Output {
+fn outcome(arguments: &str) -> Ended {
     let folder = Scratch::new();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_capbench"));
+    let mut command = capbench(arguments);
     // The width of help does not follow the terminal of the user who runs the tests.
-    command.current_dir(folder.path()).timeout(PATIENCE).env_remove("COLUMNS");
-    command.env("XDG_CONFIG_HOME", folder.file("no settings"));
-    let output = command.args(arguments.split_whitespace()).output().unwrap();
+    let ended = run(HOST, command.current_dir(folder.path()).env_remove("COLUMNS"));
     assert_eq!(folder.entries(), [] as [String; 0], "`capbench {arguments}` made something");
-    output
+    ended
 }
 
 /// Asserts that a command line is refused in one line that has these parts.
 fn refused(code: i32, arguments: &str, parts: &[&str]) {
-    let output = outcome(arguments);
-    assert_refusal(
-        &format!("capbench {arguments}"),
-        code,
-        output.status.code(),
-        &lossy(&output.stderr),
-        parts,
-    );
-    assert_eq!(lossy(&output.stdout), "", "`capbench {arguments}` prints no result");
+    let ended = outcome(arguments);
+    assert_refusal(&format!("capbench {arguments}"), code, ended.code, &ended.errors, parts);
+    assert_eq!(ended.out, "", "`capbench {arguments}` prints no result");
 }
 
 fn assert_refusal(what: &str, expected: i32, code: Option<i32>, errors: &str, parts: &[&str]) {
@@ -49,10 +39,9 @@ fn assert_refusal(what: &str, expected: i32, code: Option<i32>, errors: &str, pa
 
 /// What `capbench` prints where nothing is wrong.
 fn printed(arguments: &str) -> String {
-    let output = outcome(arguments);
-    let errors = lossy(&output.stderr);
-    assert_eq!((output.status.code(), errors.as_str()), (Some(0), ""), "capbench {arguments}");
-    lossy(&output.stdout)
+    let ended = outcome(arguments);
+    assert_eq!((ended.code, ended.errors.as_str()), (Some(0), ""), "capbench {arguments}");
+    ended.out
 }
 
 #[test]
@@ -78,8 +67,8 @@ fn command_lines_are_refused_or_accepted_as_the_table_says() {
 #[test]
 fn of_several_methods_those_that_do_not_use_a_flag_are_named() {
     let several = outcome("bench --dry-run --ring 1MiB --method packet-v3,pf-ring,xdp-count");
-    let errors = lossy(&several.stderr);
-    assert_eq!(several.status.code(), Some(0), "{errors}");
+    let errors = &several.errors;
+    assert_eq!(several.code, Some(0), "{errors}");
     assert!(errors.contains("capbench: --ring has no effect on pf-ring, xdp-count"), "{errors}");
     assert!(!printed("sweep work --method recv --time 30d --dry-run").contains("suffice"));
 }
@@ -93,10 +82,10 @@ fn a_transmit_method_that_was_not_built_is_unsupported() {
 
 #[test]
 fn no_command_prints_the_commands_in_their_groups() {
-    let output = outcome("");
-    let errors = lossy(&output.stderr);
-    assert_eq!((output.status.code(), lossy(&output.stdout).as_str()), (Some(USAGE), ""), "{errors}");
-    assert_eq!(errors, printed("--help"));
+    let ended = outcome("");
+    let errors = &ended.errors;
+    assert_eq!((ended.code, ended.out.as_str()), (Some(USAGE), ""), "{errors}");
+    assert_eq!(*errors, printed("--help"));
     assert!(errors.contains("Compare:\n  bench ") && errors.contains("Find a loss:\n  why "), "{errors}");
 }
 

@@ -1,10 +1,9 @@
 //! `capbench verify` on files whose content is known, whole and not.
 
 use std::fs;
-use std::process::Output;
 
 use crate::support::results_file::assert_valid_output;
-use crate::support::{HOST, PATIENCE, Scratch, capbench, lossy, run};
+use crate::support::{Ended, HOST, Scratch, capbench, run};
 use capbench_capture::{Frame, PacketType};
 use capbench_frames::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
 use capbench_model::counters::Loss;
@@ -86,19 +85,16 @@ fn lost(accepted: u64, delivered: u64, ring: u64) -> InterfaceStatistics {
 }
 
 /// Runs `capbench verify` on files of a folder.
-fn verified(folder: &Scratch, arguments: &str) -> Output {
-    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_capbench"));
-    command.arg("verify").args(arguments.split_whitespace()).current_dir(folder.path()).timeout(PATIENCE);
-    command.output().unwrap()
+fn verified(folder: &Scratch, arguments: &str) -> Ended {
+    run(HOST, capbench("verify").args(arguments.split_whitespace()).current_dir(folder.path()))
 }
 
 /// What it prints of one file, with its exit code and what it says of errors.
 fn of(octets: &[u8], arguments: &str) -> String {
     let folder = Scratch::new();
     fs::write(folder.file("some.file"), octets).unwrap();
-    let output = verified(&folder, &format!("some.file {arguments}"));
-    let code = output.status.code().unwrap();
-    format!("{}{}exit code {code}", lossy(&output.stdout), lossy(&output.stderr))
+    let ended = verified(&folder, &format!("some.file {arguments}"));
+    format!("{}{}exit code {}", ended.out, ended.errors, ended.code.unwrap())
 }
 
 #[test]
@@ -150,11 +146,11 @@ fn files_of_a_rotation_are_one_recording() {
     let folder = Scratch::new();
     fs::write(folder.file("a"), pcapng(&sequences(7, 0..5), &[])).unwrap();
     fs::write(folder.file("b"), pcapng(&sequences(7, 5..9), &[])).unwrap();
-    assert_eq!(verified(&folder, "a b --trial 7 --frames 9").status.code(), Some(0));
-    assert_eq!(verified(&folder, "a --trial 7 --frames 9").status.code(), Some(3));
-    let output = verified(&folder, "a c --trial 7");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(lossy(&output.stderr).starts_with("capbench: cannot read c: No such file"), "{output:?}");
+    assert_eq!(verified(&folder, "a b --trial 7 --frames 9").code, Some(0));
+    assert_eq!(verified(&folder, "a --trial 7 --frames 9").code, Some(3));
+    let ended = verified(&folder, "a c --trial 7");
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.errors.starts_with("capbench: cannot read c: No such file"), "{ended:?}");
 }
 
 #[test]
@@ -220,12 +216,11 @@ fn verdict(files: &[(&str, &[u8])]) -> (String, Option<i32>) {
     let folder = Scratch::new();
     files.iter().for_each(|(name, octets)| fs::write(folder.file(name), octets).unwrap());
     let names: Vec<_> = files.iter().map(|(name, _)| *name).collect();
-    let output = verified(&folder, &names.join(" "));
-    let said = lossy(&output.stdout);
+    let text = verified(&folder, &names.join(" "));
     let json = verified(&folder, &format!("--json {}", names.join(" ")));
-    assert_valid_output("verify", &serde_json::from_slice(&json.stdout).unwrap());
-    assert_eq!(json.status.code(), output.status.code());
-    (said.lines().next().unwrap_or_default().into(), output.status.code())
+    assert_valid_output("verify", &json.json());
+    assert_eq!(json.code, text.code);
+    (text.out.lines().next().unwrap_or_default().into(), text.code)
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Datasets whose days differ by a known change.
 
-use super::*;
-use crate::comparison::hosts::DatasetRun;
-use crate::comparison::{Measure, Setup};
+use std::collections::BTreeSet;
+
+use super::{DaysCompared, DaysConclusion, day_by_day};
+use crate::comparison::hosts::{DatasetRun, Figure, Figures};
+use crate::comparison::{Judgement, Measure, Setup, Thresholds};
 
 /// Runs of hosts, one a day.
 #[derive(Clone, Copy)]
@@ -11,11 +13,12 @@ struct Dataset {
     days: usize,
     /// From this day on the rate is another one.
     changes_on: usize,
-    /// By which factor.
+    /// The factor of the change.
     factor: f64,
 }
 
 impl Dataset {
+    /// The rate of each run, one a day and host.
     fn figures(self) -> Figures {
         let setup = Setup { method: Some("recv".into()), ..Setup::default() };
         let mut figures = Figures { setups: vec![setup], ..Figures::default() };
@@ -23,7 +26,7 @@ impl Dataset {
             figures.values.push(format!("day {day:02}"));
             for host in 0..self.hosts {
                 figures.runs.push(DatasetRun { host: Some(format!("host{host}")), ..DatasetRun::default() });
-                // Hosts differ by a twentieth, and days by a thousandth.
+                // One host is faster than the one before by a twentieth. Days of a host differ by up to 0.4 %, in a fixed order.
                 let usual = (1.0 + 0.05 * host as f64) * (1.0 + 0.001 * ((3 * host + 2 * day) % 5) as f64);
                 let factor = if day >= self.changes_on { self.factor } else { 1.0 };
                 figures.all.push(Figure {
@@ -45,11 +48,13 @@ impl Dataset {
     }
 }
 
+/// Without a change: the factor is 1. With three days and twelve hosts on each side there are 36 runs, enough for a test.
 const USUAL: Dataset = Dataset { hosts: 12, days: 8, changes_on: 4, factor: 1.0 };
 
 #[test]
 fn a_change_is_shown_once_since_its_day_and_names_its_hosts() {
     let compared = Dataset { factor: 0.9, ..USUAL }.compared();
+    // The first of eight days has none before it.
     assert_eq!((compared.compared, compared.without, compared.all_days), (7, 0, 8));
     let [change] = &compared.changes[..] else { panic!("{:#?}", compared.changes) };
     assert_eq!((change.day.as_str(), change.hosts), ("day 04", 12));
@@ -58,7 +63,7 @@ fn a_change_is_shown_once_since_its_day_and_names_its_hosts() {
     assert_eq!(change.worse.as_ref().unwrap().worse.len(), 12);
     let days = BTreeSet::from(["day 04".to_string()]);
     assert_eq!(compared.conclusion, DaysConclusion::Regressions { changes: 1, days });
-    // Three days are on each side, with a run of each host.
+    // On each side are three days, with a run of each of twelve hosts.
     assert_eq!([&change.contrast.then, &change.contrast.now].map(|side| side.trials.len()), [36, 36]);
 }
 
@@ -99,5 +104,6 @@ fn the_last_sixty_days_are_compared() {
     let compared = Dataset { hosts: 1, days: 62, ..USUAL }.compared();
     assert_eq!((compared.days.len(), compared.days[0].as_str(), compared.all_days), (60, "day 02", 62));
     assert_eq!(compared.compared, 59);
+    // The compared days share the probability of a false alarm, 0.05.
     assert!((59.0 * compared.level - 0.05).abs() < 1e-12, "{}", compared.level);
 }

@@ -42,6 +42,7 @@ fn running(trial: &TrialResult) -> String {
     trial.capture.as_ref().map_or(String::new(), CaptureFacts::running_anywhere)
 }
 
+/// The CPUs of a trial in words.
 fn cpus(trial: &TrialResult) -> String {
     let cpus = trial.profile.cpus;
     let kernel = cpus.kernel.map_or("?".into(), |cpu| cpu.to_string());
@@ -56,18 +57,18 @@ pub(super) fn differences(then: &RunFacts<'_>, now: &RunFacts<'_>, across: &[Fie
     }
     for stated in FACTS {
         let values = [then, now].map(|run| by_setup(run, across, stated.value));
-        all.extend(of_trials(&stated, &values));
+        all.extend(differences_in(&stated, &values));
     }
     all
 }
 
-/// The differences in one fact. The same difference of several methods is reported once.
-fn of_trials(stated: &Stated, [then, now]: &[ValuesBySetup; 2]) -> Vec<RunsDifference> {
+/// The differences in one fact about trials. The same difference of several methods is reported once.
+fn differences_in(stated: &Stated, [then, now]: &[ValuesBySetup; 2]) -> Vec<RunsDifference> {
     let mut found: BTreeMap<[Vec<String>; 2], Vec<Option<SavedMethod>>> = BTreeMap::new();
     for (setup, before) in then {
         let Some(after) = now.get(setup) else { continue };
-        let differs = if stated.varies { before.is_disjoint(after) } else { before != after };
-        if !differs {
+        let is_different = if stated.varies { before.is_disjoint(after) } else { before != after };
+        if !is_different {
             continue;
         }
         let values = [before, after].map(|values| values.iter().cloned().collect());
@@ -99,14 +100,14 @@ fn by_setup(run: &RunFacts<'_>, across: &[Field], value: fn(&TrialResult) -> Str
 /// Notes about different work, incomplete runs, trials that the host disturbed, and a faster or slower host.
 pub(super) fn notes(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<ComparisonNote> {
     let mut notes = work(then, now);
-    notes.extend(of_run(RunSide::A, then));
-    notes.extend(of_run(RunSide::B, now));
+    notes.extend(notes_on_run(RunSide::A, then));
+    notes.extend(notes_on_run(RunSide::B, now));
     notes.extend(speed(then, now));
     notes
 }
 
 /// Notes about one run.
-fn of_run(side: RunSide, run: &RunFacts<'_>) -> Vec<ComparisonNote> {
+fn notes_on_run(side: RunSide, run: &RunFacts<'_>) -> Vec<ComparisonNote> {
     let mut notes = Vec::new();
     if !run.complete {
         notes.push(ComparisonNote::Incomplete { run: side });
@@ -138,11 +139,11 @@ pub(super) fn is_disturbed(run: &RunFacts<'_>) -> bool {
     2 * disturbed > run.trials.len()
 }
 
-/// The time to verify a frame is measured before trials, and depends only on the CPU.
+/// A note if the host is faster or slower, by the time to verify a frame: it is measured before trials, and depends only on the CPU.
 fn speed(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Option<ComparisonNote> {
     let verify_ns_then = verify_ns(then)?;
     let verify_ns_now = verify_ns(now)?;
-    if !differs(verify_ns_then, verify_ns_now) {
+    if !is_other_speed(verify_ns_then, verify_ns_now) {
         return None;
     }
     Some(ComparisonNote::HostSpeed { verify_ns_then, verify_ns_now })
@@ -152,19 +153,19 @@ fn verify_ns(run: &RunFacts<'_>) -> Option<f64> {
     median(run.trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0))
 }
 
-/// Whether the CPU's speed changed by more than that of a CPU does.
-fn differs(then: f64, now: f64) -> bool {
+/// Whether two figures of the speed of a CPU differ by more than those of one CPU do from time to time.
+fn is_other_speed(then: f64, now: f64) -> bool {
     (now / then - 1.0).abs() > EQUAL_HOST_SPEED
 }
 
-/// Work in nanoseconds is a number of loop iterations that lasted as long before the trials. If that number differs, the
-/// application did different work under the same name.
+/// A note for work in nanoseconds that was not the same in both runs. It is a number of loop iterations that lasted as long before the
+/// trials. If that number differs, the application did different work under the same name.
 fn work(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<ComparisonNote> {
     let after = iterations(now);
     let mut notes = Vec::new();
     for (work, iterations_then) in iterations(then) {
         let Some(&iterations_now) = after.get(work) else { continue };
-        if differs(iterations_then, iterations_now) {
+        if is_other_speed(iterations_then, iterations_now) {
             notes.push(ComparisonNote::OtherWork { work: work.clone(), iterations_then, iterations_now });
         }
     }
@@ -176,10 +177,10 @@ fn iterations<'r>(run: &RunFacts<'r>) -> BTreeMap<&'r SavedWork, f64> {
     let mut found: BTreeMap<&SavedWork, Vec<f64>> = BTreeMap::new();
     for trial in run.trials {
         let work = &trial.profile.work;
-        let asked = work.known().and_then(|work| work.nanoseconds());
-        let of_one = trial.cpu.wait_ns_per_iteration.filter(|ns| *ns > 0.0);
-        if let Some((asked, of_one)) = asked.filter(|ns| *ns > 0.0).zip(of_one) {
-            found.entry(work).or_default().push(asked / of_one);
+        let Some(work_ns) = work.known().and_then(|work| work.nanoseconds()) else { continue };
+        let Some(ns_per_iteration) = trial.cpu.wait_ns_per_iteration else { continue };
+        if work_ns > 0.0 && ns_per_iteration > 0.0 {
+            found.entry(work).or_default().push(work_ns / ns_per_iteration);
         }
     }
     found.into_iter().filter_map(|(work, values)| Some((work, median(values)?))).collect()

@@ -1,6 +1,5 @@
 //! The figures of a run, by set-up, and the trials without figures.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::measure::Measure;
@@ -14,8 +13,11 @@ use crate::search::{SearchOutcome, Status};
 /// The figures of a run to compare.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
+    /// The figures.
     pub(super) all: Vec<Sample>,
-    pub(super) left_out: BTreeMap<NotCompared, u32>,
+    /// Numbers of trials, or of searches and their goals, without a figure.
+    left_out: BTreeMap<NotCompared, u32>,
+    /// The common loads of the run.
     pub(super) common: CommonLoads,
 }
 
@@ -30,54 +32,59 @@ impl Samples {
         }
         let mut samples = Self { common: CommonLoads::of_trials(&sampled), ..Self::default() };
         for (trial, sampled) in run.trials.iter().zip(&sampled) {
-            let is_changed = (!trial.ledger_sums_up()).then_some(NotCompared::Changed);
-            match is_changed.or_else(|| sampled.left_out(&samples.common).map(NotCompared::from)) {
-                Some(because) => *samples.left_out.entry(because).or_default() += 1,
+            if !trial.ledger_sums_up() {
+                samples.leave_out(NotCompared::Changed);
+                continue;
+            }
+            match sampled.left_out(&samples.common) {
+                Some(unusable) => samples.leave_out(unusable.into()),
                 None => samples.all.extend(of_trial(sampled, trial.number, fastest.pace(trial))),
             }
         }
         for search in run.searches {
-            samples.searched(search, run);
+            samples.add_throughputs(search, run);
         }
         samples
     }
 
-    fn searched(&mut self, search: &SearchOutcome, run: &RunFacts<'_>) {
-        let first =
-            search.trials.first().and_then(|first| run.trials.iter().find(|trial| trial.number == *first));
-        let Some(first) = first else { return };
-        let is_changed =
-            |number: &u32| run.trials.iter().any(|trial| trial.number == *number && !trial.ledger_sums_up());
-        if search.trials.iter().any(is_changed) {
-            *self.left_out.entry(NotCompared::ChangedSearch).or_default() += 1;
+    /// Adds the throughput that a search found for each goal. Its first trial has its set-up.
+    fn add_throughputs(&mut self, search: &SearchOutcome, run: &RunFacts<'_>) {
+        let Some(first) = run.trials.iter().find(|trial| search.trials.first() == Some(&trial.number)) else {
+            return;
+        };
+        let mut trials = run.trials.iter().filter(|trial| search.trials.contains(&trial.number));
+        if trials.any(|trial| !trial.ledger_sums_up()) {
+            self.leave_out(NotCompared::ChangedSearch);
             return;
         }
         for goal in &search.goals {
-            match goal.lower.as_ref().filter(|_| goal.status == Status::Regular) {
-                Some(lower) => {
-                    let load = goal_words(&goal.goal.name);
-                    self.all.push(Sample {
-                        setup: Setup { load: Some(load), ..Setup::from_trial(first, None) },
-                        measure: Measure::Throughput,
-                        value: lower.achieved_pps,
-                        trial: lower.trials.first().copied().unwrap_or(first.number),
-                        is_at_least: false,
-                        pace: Pace::default(),
-                    });
-                }
-                None => *self.left_out.entry(NotCompared::NoThroughput).or_default() += 1,
-            }
+            let Some(lower) = goal.lower.as_ref().filter(|_| goal.status == Status::Regular) else {
+                self.leave_out(NotCompared::NoThroughput);
+                continue;
+            };
+            let load = goal_words(&goal.goal.name);
+            self.all.push(Sample {
+                setup: Setup { load: Some(load), ..Setup::from_trial(first, None) },
+                measure: Measure::Throughput,
+                value: lower.achieved_pps,
+                trial: lower.trials.first().copied().unwrap_or(first.number),
+                is_at_least: false,
+                pace: Pace::default(),
+            });
         }
     }
 
-    /// Trials that were left out, and why.
-    pub(super) fn left_out(&self, of: &str) -> impl Iterator<Item = LeftOut> {
-        let of = of.to_string();
-        self.left_out.iter().map(move |(because, trials)| LeftOut {
-            of: of.clone(),
-            because: because.clone(),
-            trials: *trials,
-        })
+    fn leave_out(&mut self, because: NotCompared) {
+        *self.left_out.entry(because).or_default() += 1;
+    }
+
+    /// Trials that were left out, and why. `side` is the name of the run.
+    pub(super) fn left_out(&self, side: &str) -> Vec<LeftOut> {
+        let mut all = Vec::new();
+        for (because, trials) in &self.left_out {
+            all.push(LeftOut { of: side.into(), because: because.clone(), trials: *trials });
+        }
+        all
     }
 }
 
@@ -96,25 +103,21 @@ fn points(run: &RunFacts<'_>) -> BTreeMap<u32, String> {
     points
 }
 
-/// Ignores what trials captured with, unless a run has several values in set-ups that are otherwise equal.
-pub(super) fn settle(samples: &mut [Samples; 2]) {
-    let mut several: BTreeSet<Setup> = BTreeSet::new();
+/// Removes the capture settings from set-ups, unless a run has several of them in set-ups that are otherwise equal.
+pub(super) fn ignore_equal_capture_settings(samples: &mut [Samples; 2]) {
+    let mut with_several: BTreeSet<Setup> = BTreeSet::new();
     for run in samples.iter() {
-        let mut first: BTreeMap<Setup, &Option<String>> = BTreeMap::new();
+        let mut first_settings: BTreeMap<Setup, &Option<String>> = BTreeMap::new();
         for sample in &run.all {
-            match first.entry(sample.setup.without_capture()) {
-                Entry::Vacant(place) => {
-                    place.insert(&sample.setup.capture);
-                }
-                Entry::Occupied(known) if **known.get() != sample.setup.capture => {
-                    several.insert(known.key().clone());
-                }
-                Entry::Occupied(_) => {}
+            let setup = sample.setup.without_capture();
+            let first = *first_settings.entry(setup.clone()).or_insert(&sample.setup.capture);
+            if *first != sample.setup.capture {
+                with_several.insert(setup);
             }
         }
     }
     for sample in samples.iter_mut().flat_map(|run| &mut run.all) {
-        if !several.contains(&sample.setup.without_capture()) {
+        if !with_several.contains(&sample.setup.without_capture()) {
             sample.setup.capture = None;
         }
     }

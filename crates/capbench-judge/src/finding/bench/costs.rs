@@ -57,11 +57,11 @@ pub(super) fn costs(ranking: &Ranking) -> Option<Found> {
     if known.len() < 2 {
         return None;
     }
-    known.sort_by(|a, b| a.ns.total_cmp(&b.ns));
-    let at_pps = ranking.equal_load_pps;
-    let trials: Vec<u32> = known.iter().flat_map(|time| time.trials.iter().copied()).collect();
+    known.sort_by(|one, other| one.ns.total_cmp(&other.ns));
     let least = &known[0];
     let dearest = &known[known.len() - 1];
+    let at_pps = ranking.equal_load_pps;
+    let trials: Vec<u32> = known.iter().flat_map(|time| time.trials.iter().copied()).collect();
     let mut cheapest = Vec::new();
     let mut cheapest_time = least.range;
     for time in &known {
@@ -85,6 +85,7 @@ pub(super) fn costs(ranking: &Ranking) -> Option<Found> {
     Some(found(fact, trials))
 }
 
+/// The time of a method by which it is compared; `None` if unknown.
 fn method_time(ranked: &Ranked, time: ComparedTime) -> Option<MethodTime<'_>> {
     let cost = ranked.cost.as_ref()?;
     let method = &ranked.method;

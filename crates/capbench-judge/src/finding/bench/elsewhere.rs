@@ -42,7 +42,7 @@ pub(super) fn elsewhere(recommendation: &Recommendation) -> Option<Found> {
     Some(found(fact, other_rankings.iter().flat_map(trials_of_ranking)))
 }
 
-/// Whether a method is best, or one of the best, or closest to it.
+/// Whether a method is the best of a ranking, or may be, or comes closest to sustaining a load.
 fn is_best(method: &SavedMethod, ranking: &Ranking) -> bool {
     match &ranking.conclusion {
         Conclusion::Use { method: best, equal, .. } => best == method || equal.contains(method),

@@ -144,7 +144,7 @@ impl SetUp {
         }
     }
 
-    /// Whether a trial is compared in this set-up: a program has its own work.
+    /// Whether a trial is compared in this set-up. A program has its own work, and is compared in the set-ups of any work.
     fn includes(&self, trial: &TrialResult) -> bool {
         let profile = &trial.profile;
         let has_work = profile.work == self.work || profile.work == Work::OfProgram;
@@ -154,15 +154,14 @@ impl SetUp {
 
 /// Which method to use; then what else decides, the most important first.
 pub fn answers(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> Vec<Found> {
-    let Some(recommendation) = recommendation else { return unanswered::invalid(run).into_iter().collect() };
-    let Some(ranking) = recommendation.headline() else {
-        return unanswered::invalid(run).into_iter().collect();
-    };
+    let every_trial_invalid = unanswered::every_trial_invalid(run);
+    let Some(recommendation) = recommendation else { return every_trial_invalid.into_iter().collect() };
+    let Some(ranking) = recommendation.headline() else { return every_trial_invalid.into_iter().collect() };
     let question = recommendation.question;
     let no_time = unanswered::no_time(question, ranking, run);
     if ranking.conclusion == Conclusion::Nothing && no_time.is_none() {
-        let invalid = unanswered::invalid(run);
-        return invalid.or_else(|| unanswered::undecided(question, ranking, run)).into_iter().collect();
+        let no_answer = every_trial_invalid.or_else(|| unanswered::no_answer(question, ranking, run));
+        return no_answer.into_iter().collect();
     }
     let paused = pauses::paused(ranking, run);
     let has_time = no_time.is_none();
@@ -171,11 +170,16 @@ pub fn answers(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> V
     all.extend(verdict.map(|verdict| found(BenchFinding::Verdict(verdict), trials_of_ranking(ranking))));
     all.extend(next::settle(ranking, run));
     all.extend(next::find_highest(ranking, run));
-    all.extend(ranks::unknown(ranking).filter(|_| has_time));
+    // Where one thread has no time for the load, that answers for every method: single methods and costs add nothing.
+    if has_time {
+        all.extend(ranks::unknown(ranking));
+    }
     all.extend(pauses::found(&paused));
     all.extend(ranks::worse(ranking));
     all.extend(overload::overload(ranking, run, &paused));
-    all.extend(costs::costs(ranking).filter(|_| has_time));
+    if has_time {
+        all.extend(costs::costs(ranking));
+    }
     all.extend(elsewhere::elsewhere(recommendation));
     all
 }
@@ -200,7 +204,7 @@ pub fn trials_of(ranked: &Ranked) -> Vec<u32> {
     trials
 }
 
-/// Whether a trial shows something.
+/// Whether a trial shows something: its ledger does not contradict itself.
 fn is_sound(trial: &TrialResult) -> bool {
     trial.verdict != Verdict::Invalid
 }

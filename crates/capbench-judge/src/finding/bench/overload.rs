@@ -36,8 +36,8 @@ pub fn at_overload<'r>(ranking: &Ranking, trials: &'r [TrialResult]) -> Vec<&'r 
         .iter()
         .filter(|trial| trial.phase == Phase::BestEffort && is_sound(trial) && set_up.includes(trial));
     let mut worst = Vec::new();
-    for (_, of_method) in by_key(at_maximum, |trial| &trial.profile.method) {
-        worst.extend(of_method.into_iter().max_by(by_loss));
+    for (_, trials) in by_key(at_maximum, |trial| &trial.profile.method) {
+        worst.extend(trials.into_iter().max_by(by_loss));
     }
     worst.sort_by(by_loss);
     worst
@@ -50,7 +50,8 @@ fn by_loss(one: &&TrialResult, other: &&TrialResult) -> Ordering {
 /// The methods that lose least and most at maximum load, and where; `None` if none loses frames.
 pub(super) fn overload(ranking: &Ranking, run: &RunFacts<'_>, paused: &[Paused<'_>]) -> Option<Found> {
     let mut worst = at_overload(ranking, run.trials);
-    worst.retain(|trial| !is_paused(trial, paused));
+    worst.retain(|trial| !is_of_pause(trial, paused));
+    // The smallest share of lost frames is first, so the largest is last.
     let most = worst.last().filter(|trial| trial.lost() > 0)?;
     let mut lossless = Vec::new();
     let mut behind = Vec::new();
@@ -64,7 +65,8 @@ pub(super) fn overload(ranking: &Ranking, run: &RunFacts<'_>, paused: &[Paused<'
     Some(found(fact, worst.iter().map(|trial| trial.number)))
 }
 
-fn is_paused(trial: &TrialResult, paused: &[Paused<'_>]) -> bool {
+/// Whether the losses of a trial are not counted, because the host stopped the capture thread.
+fn is_of_pause(trial: &TrialResult, paused: &[Paused<'_>]) -> bool {
     paused.iter().flat_map(|method| &method.lossy).any(|lossy| lossy.number == trial.number)
 }
 

@@ -24,15 +24,16 @@ pub struct PausedMethod {
     pub largest_loss_ratio: f64,
 }
 
-/// A method and its trials that lost frames at loads that it sustains. The rules of the ranking do not count a loss of one moment,
-/// and not one that a second trial does not repeat.
+/// A method that lost frames at loads that it sustains.
 pub(super) struct Paused<'r> {
     pub(super) method: &'r SavedMethod,
+    /// Number of its trials at such loads.
     trials: u32,
+    /// Those of them that lost frames, at least one.
     pub(super) lossy: Vec<&'r TrialResult>,
 }
 
-/// The methods of a ranking with such trials.
+/// The methods of a ranking that lost frames at loads that they sustain.
 pub(super) fn paused<'r>(ranking: &'r Ranking, run: &RunFacts<'r>) -> Vec<Paused<'r>> {
     let set_up = SetUp::of_ranking(ranking);
     let mut all = Vec::new();
@@ -42,7 +43,9 @@ pub(super) fn paused<'r>(ranking: &'r Ranking, run: &RunFacts<'r>) -> Vec<Paused
         for trial in run.trials.iter().filter(|trial| is_sound(trial) && set_up.includes(trial)) {
             if trial.profile.method == ranked.method && !is_higher(trial.offered_pps, highest_pps) {
                 paused.trials += 1;
-                paused.lossy.extend((trial.lost() > 0).then_some(trial));
+                if trial.lost() > 0 {
+                    paused.lossy.push(trial);
+                }
             }
         }
         if !paused.lossy.is_empty() {
@@ -52,7 +55,7 @@ pub(super) fn paused<'r>(ranking: &'r Ranking, run: &RunFacts<'r>) -> Vec<Paused
     all
 }
 
-/// The same as a fact; `None` without such a method.
+/// The fact about these methods; `None` if there are none.
 pub(super) fn found(paused: &[Paused<'_>]) -> Option<Found> {
     if paused.is_empty() {
         return None;

@@ -3,7 +3,7 @@
 
 use crate::thresholds::CLEARLY_BUSY_FACTOR;
 use capbench_model::ledger::LostAt;
-use capbench_model::trial::{TrialResult, Verdict};
+use capbench_model::trial::TrialResult;
 
 use super::verdict::{BenchVerdict, NoAnswerBecause, TimeOfThread};
 use super::{BenchFinding, SetUp, found, is_sound};
@@ -13,19 +13,19 @@ use crate::recommendation::{Conclusion, Question, Ranking};
 use crate::run::RunFacts;
 use crate::sustained::is_rate_sent;
 
-/// The invalid trials; `None` if there are none.
-pub(super) fn invalid(run: &RunFacts<'_>) -> Option<Found> {
-    let invalid: Vec<&TrialResult> =
-        run.trials.iter().filter(|trial| trial.verdict == Verdict::Invalid).collect();
-    let reason = invalid.first()?.why_invalid();
-    Some(found(
-        BenchFinding::Verdict(BenchVerdict::EveryTrialInvalid { reason }),
-        invalid.iter().map(|trial| trial.number),
-    ))
+/// That every trial is invalid; `None` if one is sound, or if there is no trial.
+pub(super) fn every_trial_invalid(run: &RunFacts<'_>) -> Option<Found> {
+    if run.trials.iter().any(is_sound) {
+        return None;
+    }
+    let reason = run.trials.first()?.why_invalid();
+    let fact = BenchFinding::Verdict(BenchVerdict::EveryTrialInvalid { reason });
+    Some(found(fact, run.trials.iter().map(|trial| trial.number)))
 }
 
-/// What no trial shows because the host disturbed those with losses.
-pub(super) fn undecided(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
+/// What the sound trials leave open: no method is known to sustain a load, because the host disturbed the trials with losses, or
+/// because the generator did not send the load. `None` without a sound trial of a method.
+pub(super) fn no_answer(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     let trials: Vec<&TrialResult> = run.trials.iter().filter(|trial| is_sound(trial)).collect();
     if trials.is_empty() || ranking.methods.is_empty() {
         return None;
@@ -38,17 +38,19 @@ pub(super) fn undecided(question: Question, ranking: &Ranking, run: &RunFacts<'_
         Question::CheapestAt { pps } => NoAnswerBecause::NotSustained { asked_pps: pps },
         Question::HighestRate => NoAnswerBecause::NoneSustained,
     };
-    let lost = LostAt::sum(trials.iter().flat_map(|trial| trial.losses()));
+    // The place with most lost frames is the first one.
+    let lost_by_place = LostAt::sum(trials.iter().flat_map(|trial| trial.losses()));
     let fact = BenchFinding::Verdict(BenchVerdict::NoAnswer {
         because,
         noisy_trials: trials.iter().filter(|trial| !trial.noise.is_empty()).count() as u32,
         trials: trials.len() as u32,
-        place: lost.first().map(|lost| lost.place),
+        place: lost_by_place.first().map(|lost| lost.place),
     });
     Some(found(fact, trials.iter().map(|trial| trial.number)))
 }
 
-/// That no method sustains the load because one thread has no time for it, by the work per packet or by what was measured.
+/// The verdict that no method sustains the load because one thread has no time for it, by the work per packet or by the measured
+/// time. It goes together with other answers, so it is no [`Found`] yet.
 pub(super) fn no_time(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<BenchVerdict> {
     let Question::CheapestAt { pps } = question else { return None };
     if !matches!(ranking.conclusion, Conclusion::Nothing | Conclusion::NoneLossless { .. }) {
@@ -75,4 +77,43 @@ fn least_application_ns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<f64> {
         least_ns = Some(least_ns.map_or(ns, |known| known.min(ns)));
     }
     least_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_model::environment::Environment;
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+
+    use super::every_trial_invalid;
+    use crate::run::RunFacts;
+
+    /// The numbers of the trials of the fact that every trial is invalid.
+    fn invalid_trials(trials: &[TrialResult]) -> Option<Vec<u32>> {
+        let run = RunFacts {
+            command: &[],
+            started_unix_s: 1,
+            complete: true,
+            environment: &Environment::default(),
+            statements: &[],
+            trials,
+            searches: &[],
+            sweeps: &[],
+            soak: None,
+        };
+        every_trial_invalid(&run).map(|found| found.trials)
+    }
+
+    #[test]
+    fn one_invalid_trial_does_not_make_every_trial_invalid() {
+        let second = Duration::from_secs(1);
+        let sound =
+            measured(10, 10, 10, 0).result(1, Phase::BestEffort, &profile("recv"), Load::Maximum, second);
+        let invalid = TrialResult { number: 2, verdict: Verdict::Invalid, ..sound.clone() };
+        assert_eq!(invalid_trials(&[sound, invalid.clone()]), None);
+        assert_eq!(invalid_trials(&[invalid]), Some(vec![2]));
+        assert_eq!(invalid_trials(&[]), None);
+    }
 }

@@ -1,6 +1,5 @@
 //! Which method to use, up to which rate, and how certain that is: the verdict of a bench, by the conclusion of its ranking.
 
-use crate::thresholds::LOWER_BOUND_PRECISION;
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 use serde::{Deserialize, Serialize};
@@ -9,17 +8,19 @@ use super::costs::{NsRange, app_time};
 use super::pauses::Paused;
 use super::{Ranked, Ranking};
 use crate::recommendation::{Because, Certainty, Conclusion, Question, Sustained, SustainedStatus};
+use crate::thresholds::LOWER_BOUND_PRECISION;
 
 /// Which method to use, or why none can be named.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum BenchVerdict {
-    /// No method can be named, because trials are invalid.
+    /// No method can be named, because every trial is invalid.
     EveryTrialInvalid {
         /// Why the first one is.
         reason: String,
     },
-    /// The host disturbed the trials with losses.
+    /// The sound trials do not show that a method sustains a load: the host disturbed those with losses, or the generator did not send
+    /// the load.
     NoAnswer {
         /// What the trials do not show.
         because: NoAnswerBecause,
@@ -184,6 +185,7 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
             let ranked = ranking.find(method);
             Some(BenchVerdict::Use {
                 method: method.clone(),
+                // Without another method, none can be better.
                 certainty: if *because == Because::OnlyOne { Certainty::Certain } else { *certainty },
                 sustains: sustained(question, ranked),
                 without_pauses: is_paused(method, paused),
@@ -239,7 +241,7 @@ fn rivals(question: Question, ranking: &Ranking, best: &SavedMethod, methods: &[
     }
 }
 
-/// Whether a method sustains the load that was asked for.
+/// Whether a method sustains the load that was asked for: no higher one was sent, so its limit is not known.
 fn sustains_load(ranking: &Ranking, method: &SavedMethod) -> bool {
     ranking.find(method).is_some_and(|ranked| ranked.lossless.status == SustainedStatus::AtLeast)
 }
@@ -253,19 +255,17 @@ fn sustained(question: Question, ranked: Option<&Ranked>) -> SustainedRate {
     }
 }
 
+/// The highest rate that is sustained. It is a limit if the upper bound is near, and no noise hides the limit.
 fn highest(sustained: &Sustained) -> SustainedRate {
     let Some(pps) = sustained.lower_pps else { return SustainedRate::None };
-    match sustained.precision {
-        Some(precision_ratio)
-            if precision_ratio <= LOWER_BOUND_PRECISION && sustained.status == SustainedStatus::Between =>
-        {
-            SustainedRate::Limit { pps, precision_ratio }
-        }
-        _ => SustainedRate::AtLeast { pps },
+    let is_between = sustained.status == SustainedStatus::Between;
+    match sustained.precision.filter(|precision| is_between && *precision <= LOWER_BOUND_PRECISION) {
+        Some(precision_ratio) => SustainedRate::Limit { pps, precision_ratio },
+        None => SustainedRate::AtLeast { pps },
     }
 }
 
-/// Whether the host stopped the capture thread of a method.
+/// Whether losses of a method are not counted, because the host stopped its capture thread for a moment.
 fn is_paused(method: &SavedMethod, paused: &[Paused<'_>]) -> bool {
     paused.iter().any(|paused| paused.method == method)
 }
@@ -277,7 +277,8 @@ pub(super) fn is_unknown(ranked: &Ranked) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{SustainedRate, highest};
+    use crate::recommendation::{Sustained, SustainedStatus};
 
     #[test]
     fn a_rate_is_a_limit_if_it_is_known_to_a_quarter() {

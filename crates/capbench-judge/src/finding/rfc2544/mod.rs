@@ -32,7 +32,8 @@ pub struct Contradiction {
 }
 
 impl Contradiction {
-    /// The trial that lost the largest share at a load that the search found to be lossless.
+    /// The trial of another test that lost the largest share, of those at loads up to what the search found to be lossless. `None` if
+    /// there is no such trial, or if the search found no such load.
     pub fn find(search: &SearchOutcome, goal: &GoalResult, trials: &[TrialResult]) -> Option<Self> {
         let lower = goal.lower.as_ref()?;
         let mut worst: Option<&TrialResult> = None;
@@ -169,13 +170,15 @@ pub enum Rfc2544Answer {
 /// The answers, the verdict first.
 pub fn answers(searches: &[SearchOutcome], tests: &[Tested], trials: &[TrialResult]) -> Vec<Found> {
     let mut answers = Vec::new();
+    // A throughput that other trials contradict is none.
     answers.extend(not_repeatable(searches, trials).or_else(|| throughput(searches)));
     let mut loss = Vec::new();
     let mut time = Vec::new();
-    let has_several = tests.iter().any(|tested| TestSetUp::of_test(tested) != TestSetUp::of_test(&tests[0]));
+    let has_several_set_ups =
+        tests.iter().any(|tested| TestSetUp::of_test(tested) != TestSetUp::of_test(&tests[0]));
     for tested in tests {
         let Some(fact) = TestFact::of_outcome(&tested.found) else { continue };
-        let set_up = has_several.then(|| TestSetUp::of_test(tested));
+        let set_up = has_several_set_ups.then(|| TestSetUp::of_test(tested));
         let result = TestResult { set_up, fact, trials: tested.trials.clone() };
         match tested.found {
             FoundByTest::FrameLoss(_) | FoundByTest::BackToBack(_) => loss.push(result),
@@ -201,6 +204,7 @@ fn found(answer: Rfc2544Answer, trials: Vec<u32>) -> Found {
     Found::new(Finding::Rfc2544Answer(answer), trials)
 }
 
+/// The first throughput at or below which other trials lost frames.
 fn not_repeatable(searches: &[SearchOutcome], trials: &[TrialResult]) -> Option<Found> {
     for search in searches {
         let Some(goal) = search.goals.first() else { continue };
@@ -213,6 +217,7 @@ fn not_repeatable(searches: &[SearchOutcome], trials: &[TrialResult]) -> Option<
     None
 }
 
+/// The throughput of each set-up, by the first goal of its search.
 fn throughput(searches: &[SearchOutcome]) -> Option<Found> {
     let mut set_ups = Vec::new();
     for search in searches {

@@ -118,13 +118,20 @@ impl TestFact {
         }
     }
 
+    /// The latency over the longest way that is known.
     fn of_latency(outcome: &LatencyOutcome) -> Option<Self> {
-        let (leg, way) = match (&outcome.total, &outcome.relative_total, &outcome.to_application) {
-            (Some(total), ..) => (total, Way::Whole),
-            (None, Some(relative), _) => (relative, Way::LessFastest),
-            (None, None, Some(part)) => (part, Way::KernelToApplication),
-            (None, None, None) => return None,
+        let way = if outcome.total.is_some() {
+            Way::Whole
+        } else if outcome.relative_total.is_some() {
+            Way::LessFastest
+        } else {
+            Way::KernelToApplication
         };
+        let leg = match way {
+            Way::Whole => outcome.total,
+            Way::LessFastest => outcome.relative_total,
+            Way::KernelToApplication => outcome.to_application,
+        }?;
         Some(Self::Latency {
             way,
             typical_ns: leg.typical.median_ns,
@@ -135,12 +142,14 @@ impl TestFact {
         })
     }
 
+    /// The points are in the order of their loads, the highest first.
     fn of_frame_loss(outcome: &FrameLossOutcome) -> Option<Self> {
         let highest = outcome.points.first()?;
         let maximum_pps = outcome.maximum.pps.get();
         if highest.loss_percent == 0.0 {
-            let worst = outcome.points.iter().max_by(|a, b| a.loss_percent.total_cmp(&b.loss_percent));
-            let worst = worst.filter(|point| point.loss_percent > 0.0).map(LossAtLoad::of_point);
+            let lossy = outcome.points.iter().filter(|point| point.loss_percent > 0.0);
+            let worst = lossy.max_by(|one, other| one.loss_percent.total_cmp(&other.loss_percent));
+            let worst = worst.map(LossAtLoad::of_point);
             return Some(Self::NoneLost { at_percent: highest.load_percent, maximum_pps, worst });
         }
         let mut points = outcome.points.iter();
@@ -188,9 +197,10 @@ mod tests {
     use capbench_frames::rates::Pps;
     use capbench_model::trial::Verdict;
 
-    use super::*;
+    use super::{LossAtLoad, TestFact};
     use crate::bursts::Percent;
-    use crate::rfc2544::recovery::Repetition;
+    use crate::rfc2544::frame_loss::{FrameLossOutcome, LossPoint};
+    use crate::rfc2544::recovery::{Recovery, RecoveryOutcome, Repetition};
     use crate::rfc2544::{Ended, MaximumRate};
     use crate::search::MaximumSource;
 
@@ -202,54 +212,66 @@ mod tests {
         MaximumRate { pps: pps(1e6), source: MaximumSource::LineRate }
     }
 
-    /// The result of points of load and loss in percent, of which the generator did not reach some.
-    fn frame_loss(points: &[(f64, f64, bool)]) -> Option<TestFact> {
-        let point = |&(load_percent, loss_percent, generator_limited): &(f64, f64, bool)| LossPoint {
+    /// A point at this load with this loss, both in percent.
+    fn point(load_percent: f64, loss_percent: f64) -> LossPoint {
+        LossPoint {
             load_percent,
             offered_percent: load_percent,
             loss_percent,
             intended: 1000,
             sent: 1000,
             delivered: 1000,
-            generator_limited,
+            generator_limited: false,
             verdict: Verdict::Lossy,
             trial: 1,
-        };
+        }
+    }
+
+    fn frame_loss(points: &[LossPoint]) -> Option<TestFact> {
         TestFact::of_frame_loss(&FrameLossOutcome {
             maximum: maximum(),
             step_percent: Percent::fixed(10.0),
             duration_s: 1.0,
-            points: points.iter().map(point).collect(),
+            points: points.to_vec(),
             ends_without_loss: true,
             ended: Ended::Complete,
         })
     }
 
+    /// Half of the frames are lost at the highest load, and none from a lower load on.
+    fn some_lost(lossless_percent: Option<f64>) -> TestFact {
+        let highest = LossAtLoad { load_percent: 100.0, loss_ratio: 0.5 };
+        TestFact::SomeLost { highest, maximum_pps: 1e6, lossless_percent }
+    }
+
+    fn none_lost(worst: Option<LossAtLoad>) -> TestFact {
+        TestFact::NoneLost { at_percent: 100.0, maximum_pps: 1e6, worst }
+    }
+
     #[test]
     fn loss_is_named_at_the_highest_load_and_where_it_ends() {
-        let highest = LossAtLoad { load_percent: 100.0, loss_ratio: 0.5 };
-        let some =
-            |lossless_percent| Some(TestFact::SomeLost { highest, maximum_pps: 1e6, lossless_percent });
-        // A load that the generator did not reach is not lossless.
-        let points = [(100.0, 50.0, false), (90.0, 0.0, true), (80.0, 0.0, false)];
-        assert_eq!(frame_loss(&points), some(Some(80.0)));
-        assert_eq!(frame_loss(&points[..2]), some(None));
-        let none = |worst| Some(TestFact::NoneLost { at_percent: 100.0, maximum_pps: 1e6, worst });
-        assert_eq!(frame_loss(&[(100.0, 0.0, false)]), none(None));
-        let worst = LossAtLoad { load_percent: 80.0, loss_ratio: 0.25 };
+        let lossy = point(100.0, 50.0);
+        let unreached = LossPoint { generator_limited: true, ..point(90.0, 0.0) };
+        assert_eq!(frame_loss(&[lossy, unreached, point(80.0, 0.0)]), Some(some_lost(Some(80.0))));
         assert_eq!(
-            frame_loss(&[(100.0, 0.0, false), (90.0, 1.0, false), (80.0, 25.0, false)]),
-            none(Some(worst))
+            frame_loss(&[lossy, unreached]),
+            Some(some_lost(None)),
+            "an unreached load is not lossless"
         );
+        let lossless = point(100.0, 0.0);
+        assert_eq!(frame_loss(&[lossless]), Some(none_lost(None)));
+        let worst = LossAtLoad { load_percent: 80.0, loss_ratio: 0.25 };
+        let with_lower_loads = [lossless, point(90.0, 1.0), point(80.0, 25.0)];
+        assert_eq!(frame_loss(&with_lower_loads), Some(none_lost(Some(worst))));
         assert_eq!(frame_loss(&[]), None);
     }
 
-    fn recovery(average_s: Option<f64>, all: &[Recovery]) -> Option<TestFact> {
-        let repetition = |recovery: &Recovery| Repetition {
-            recovery: recovery.clone(),
-            generator_late_ns: None,
-            trial: 1,
-        };
+    /// The fact about overloads with these results, and their mean time.
+    fn recovery(average_s: Option<f64>, results: &[Recovery]) -> Option<TestFact> {
+        let mut repetitions = Vec::new();
+        for recovery in results {
+            repetitions.push(Repetition { recovery: recovery.clone(), generator_late_ns: None, trial: 1 });
+        }
         TestFact::of_recovery(&RecoveryOutcome {
             throughput_pps: pps(1e5),
             maximum: maximum(),
@@ -257,7 +279,7 @@ mod tests {
             overloaded_s: 60.0,
             after_pps: pps(5e4),
             observed_s: 60.0,
-            repetitions: all.iter().map(repetition).collect(),
+            repetitions,
             average_s,
             ended: Ended::Complete,
         })

@@ -68,7 +68,7 @@ impl SetUp {
         }
     }
 
-    /// Without its method: what methods are compared in.
+    /// The set-up of a search without its method: in it methods are compared.
     pub fn for_any_method(search: &SearchOutcome) -> Self {
         Self { method: None, nth: None, ..Self::of_search(search) }
     }
@@ -222,7 +222,7 @@ fn found(answer: SearchAnswer, trials: Vec<u32>) -> Found {
     Found::new(Finding::SearchAnswer(answer), each_once(trials))
 }
 
-/// What the methods of the first set-up sustain by the first goal.
+/// What the methods of the first set-up sustain by the first goal; `None` without a search.
 fn sustained(searches: &[SearchOutcome]) -> Option<SustainedLoads> {
     let ranked = ranking::ranked_goals(searches);
     let (first, first_goal) = *ranked.first()?;
@@ -250,11 +250,11 @@ fn limits(searches: &[SearchOutcome]) -> Vec<LimitOfMethods> {
     for (search, goal) in ranking::goals(searches) {
         let Some(limit) = goal.limit else { continue };
         let Some(upper) = &goal.upper else { continue };
-        let place = limits.iter().position(|known| known.limit == limit).unwrap_or_else(|| {
+        let index = limits.iter().position(|known| known.limit == limit).unwrap_or_else(|| {
             limits.push(LimitOfMethods { limit, methods: Vec::new(), trials: Vec::new() });
             limits.len() - 1
         });
-        let known = &mut limits[place];
+        let known = &mut limits[index];
         if !known.methods.contains(&search.method) {
             known.methods.push(search.method.clone());
         }
@@ -263,7 +263,7 @@ fn limits(searches: &[SearchOutcome]) -> Vec<LimitOfMethods> {
     limits
 }
 
-/// Goals with a bound, but without a regular result. The verdict is about goals without a bound.
+/// Goals with a bound, but without a regular result. What the methods sustain is said elsewhere, also that a goal has no bound.
 fn unsettled(searches: &[SearchOutcome]) -> Vec<UnsettledGoal> {
     let mut unsettled = Vec::new();
     for (search, goal) in ranking::goals(searches) {

@@ -89,18 +89,13 @@ impl CoarserBounds {
     }
 }
 
-/// What the goals of a search show. What several goals show alike is one fact.
-pub(super) fn shared(search: &SearchOutcome, fact: fn(&GoalResult) -> Option<GoalFact>) -> Vec<Found> {
-    let mut known = Vec::new();
-    for goal in &search.goals {
-        if let Some(fact) = fact(goal) {
-            known.push((fact, goal));
-        }
-    }
+/// One kind of fact about the goals of a search. Goals that show the same share a fact.
+pub(super) fn shared(search: &SearchOutcome, fact_of: fn(&GoalResult) -> Option<GoalFact>) -> Vec<Found> {
     let mut found = Vec::new();
-    for (shows, goals) in by_key(known, |(fact, _)| fact.clone()) {
-        let names = goals.iter().map(|(_, goal)| goal.goal.name.clone()).collect();
-        let trials = goals.iter().flat_map(|(_, goal)| goal.trials()).collect();
+    for (fact, goals) in by_key(&search.goals, |goal| fact_of(goal)) {
+        let Some(shows) = fact else { continue };
+        let names = goals.iter().map(|goal| goal.goal.name.clone()).collect();
+        let trials = goals.iter().flat_map(|goal| goal.trials()).collect();
         let fact = SearchFinding::Goals { set_up: SetUp::of_search(search), goals: names, shows };
         found.push(of_one_search(search, fact, each_once(trials)));
     }
@@ -125,17 +120,19 @@ pub(super) fn losses(goal: &GoalResult) -> Option<GoalFact> {
 pub(super) fn doubts(goal: &GoalResult) -> Option<GoalFact> {
     let (lower, upper) = goal.best_bounds()?;
     let by_chance = by_chance(goal);
-    let disturbed = DisturbedTrials {
-        disturbed: lower.disturbed.len() + upper.disturbed.len(),
-        trials: lower.trials.len() + upper.trials.len(),
-    };
-    let disturbed = (disturbed.disturbed > 0).then_some(disturbed);
+    let mut disturbed = None;
+    let disturbed_trials = lower.disturbed.len() + upper.disturbed.len();
+    if disturbed_trials > 0 {
+        let trials = lower.trials.len() + upper.trials.len();
+        disturbed = Some(DisturbedTrials { disturbed: disturbed_trials, trials });
+    }
     if by_chance.is_none() && disturbed.is_none() {
         return None;
     }
     Some(GoalFact::Doubts { by_chance, disturbed })
 }
 
+/// That the bounds can differ by chance; `None` if the trials distinguish them, or if that is unknown.
 fn by_chance(goal: &GoalResult) -> Option<BoundsByChance> {
     let (lower, upper) = goal.best_bounds()?;
     let apart = goal.apart.filter(|apart| !apart.is_told())?;
@@ -181,5 +178,5 @@ fn conditional_throughput_pps(goal: &GoalResult) -> Option<f64> {
         return None;
     }
     let lower = goal.lower.as_ref()?;
-    goal.conditional_throughput_pps.filter(|forwarded| *forwarded < lower.achieved_pps)
+    goal.conditional_throughput_pps.filter(|forwarded_pps| *forwarded_pps < lower.achieved_pps)
 }

@@ -155,6 +155,7 @@ pub fn find(searches: &[SearchOutcome]) -> Vec<Found> {
     found
 }
 
+/// The order of the methods of a ranking.
 fn found_ranking(ranking: &Ranking) -> Found {
     let mut methods = Vec::new();
     let mut trials = Vec::new();
@@ -217,6 +218,7 @@ fn facts_of_search(search: &SearchOutcome) -> Vec<Found> {
     found
 }
 
+/// The numbers of a search that belong together. If no trial decides one, all trials of the search support them.
 fn numbers(search: &SearchOutcome) -> Found {
     let numbers = &search.numbers;
     let mut trials = Vec::new();
@@ -237,6 +239,7 @@ fn numbers(search: &SearchOutcome) -> Found {
     of_one_search(search, fact, trials)
 }
 
+/// The highest load of a search; `None` if no self-test found it.
 fn maximum_load(search: &SearchOutcome) -> Option<Found> {
     let maximum = search.maximum.as_ref()?;
     let self_test = maximum.self_test.as_ref()?;
@@ -247,7 +250,7 @@ fn maximum_load(search: &SearchOutcome) -> Option<Found> {
         sustained: self_test.held,
         unpaced_pps: self_test.unpaced_pps,
     };
-    Some(of_one_search(search, fact, self_test.tries.iter().map(|one| one.trial).collect()))
+    Some(of_one_search(search, fact, self_test.tries.iter().map(|tried| tried.trial).collect()))
 }
 
 /// A fact about a search.
@@ -255,7 +258,7 @@ fn of_one_search(search: &SearchOutcome, fact: SearchFinding, trials: Vec<u32>) 
     Found { subject: subject(&search.frame_size, &search.placement), fact: Finding::Search(fact), trials }
 }
 
-/// The frames and the placement, if both are known.
+/// The subject of a fact about a search: its frames and its placement, if both are known.
 fn subject(frame_size: &Option<SizeLabel>, placement: &Option<SavedPlacement>) -> Option<Subject> {
     Some(Subject::Frames { frame_size: frame_size.clone()?, placement: placement.clone()? })
 }

@@ -100,6 +100,7 @@ pub fn answers(record: &SoakRecord) -> Vec<Found> {
     found
 }
 
+/// The answers alone; none before the first segment ended.
 pub(super) fn soak_answers(record: &SoakRecord) -> Vec<SoakAnswer> {
     let Some(whole) = &record.whole else { return Vec::new() };
     let mut answers = vec![SoakAnswer::Loss {
@@ -118,6 +119,7 @@ pub(super) fn soak_answers(record: &SoakRecord) -> Vec<SoakAnswer> {
     answers
 }
 
+/// When and where frames were lost.
 fn when_lost(record: &SoakRecord, whole: &Interval) -> SoakAnswer {
     let mut places = Vec::new();
     for (place, frames) in &whole.lost {

@@ -71,7 +71,7 @@ pub enum SoakFinding {
         /// Segments whose ledger contradicts itself.
         invalid_segments: u64,
     },
-    /// Frames arrived that are not delivered ones, or not in order.
+    /// Frames arrived otherwise than they were sent.
     OddFrames {
         /// How many, by kind.
         frames: OddFrames,
@@ -144,6 +144,7 @@ pub fn find(record: &SoakRecord) -> Vec<Found> {
     found
 }
 
+/// Whether counters explain every packet.
 fn explained(whole: &Interval) -> SoakFinding {
     let packets = whole.counts.unexplained;
     if packets == 0 && whole.invalid == 0 {

@@ -1,3 +1,5 @@
+//! The facts and answers of a soak of one segment of a second, whose trial has the number 7.
+
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
@@ -15,15 +17,20 @@ use crate::soak::segment::Segment;
 /// Intended frames of a segment.
 const INTENDED: u64 = 1_000_000;
 
-fn segment(sent: u64, delivered: u64) -> TrialResult {
-    let second = Duration::from_secs(1);
-    measured(INTENDED, sent, delivered, sent - delivered).result(
-        7,
-        Phase::Soak,
-        &profile("recv"),
-        Load::Maximum,
-        second,
-    )
+/// What a segment sent of [`INTENDED`] frames, and how many of these it lost.
+struct Frames {
+    unsent: u64,
+    lost: u64,
+}
+
+impl Frames {
+    const WHOLE: Self = Self { unsent: 0, lost: 0 };
+
+    fn segment(&self) -> TrialResult {
+        let sent = INTENDED - self.unsent;
+        let measured = measured(INTENDED, sent, sent - self.lost, self.lost);
+        measured.result(7, Phase::Soak, &profile("recv"), Load::Maximum, Duration::from_secs(1))
+    }
 }
 
 /// A record of one segment, of this planned time.
@@ -33,10 +40,12 @@ fn record(trial: TrialResult, planned: Duration) -> SoakRecord {
     record
 }
 
-fn whole(trial: TrialResult) -> SoakRecord {
+/// A record of one segment that ran for the planned time.
+fn whole_soak(trial: TrialResult) -> SoakRecord {
     record(trial, Duration::from_secs(1))
 }
 
+/// The facts about a soak, each with its only trial.
 fn facts(record: &SoakRecord) -> Vec<SoakFinding> {
     let mut facts = Vec::new();
     for found in find(record) {
@@ -50,7 +59,7 @@ fn facts(record: &SoakRecord) -> Vec<SoakFinding> {
 
 #[test]
 fn a_soak_without_loss_is_explained_and_in_no_doubt() {
-    let record = whole(segment(INTENDED, INTENDED));
+    let record = whole_soak(Frames::WHOLE.segment());
     assert_eq!(facts(&record), [SoakFinding::AllExplained]);
     let answers = soak_answers(&record);
     assert!(matches!(&answers[..], [SoakAnswer::Loss { lost: 0, cut_from_s: None, .. }]), "{answers:?}");
@@ -59,7 +68,7 @@ fn a_soak_without_loss_is_explained_and_in_no_doubt() {
 #[test]
 fn more_than_a_thousandth_of_unsent_frames_is_a_doubt_and_fewer_are_a_fact() {
     for (unsent, is_doubt) in [(800, false), (1000, false), (1200, true)] {
-        let record = whole(segment(INTENDED - unsent, INTENDED - unsent));
+        let record = whole_soak(Frames { unsent, ..Frames::WHOLE }.segment());
         let few = SoakFinding::FewUnsent { unsent, intended: INTENDED };
         assert_eq!(facts(&record).contains(&few), !is_doubt, "{unsent}");
         let doubts = soak_answers(&record).into_iter().find_map(|answer| match answer {
@@ -73,7 +82,7 @@ fn more_than_a_thousandth_of_unsent_frames_is_a_doubt_and_fewer_are_a_fact() {
 #[test]
 fn a_soak_is_cut_short_if_more_than_a_thousandth_of_its_time_is_missing() {
     for (sending_s, cut_from_s) in [(999.2, None), (998.8, Some(1000.0))] {
-        let trial = TrialResult { sending_s, ..segment(INTENDED, INTENDED) };
+        let trial = TrialResult { sending_s, ..Frames::WHOLE.segment() };
         let record = record(trial, Duration::from_secs(1000));
         let SoakAnswer::Loss { cut_from_s: found, .. } = &soak_answers(&record)[0] else { panic!() };
         assert_eq!(*found, cut_from_s, "{sending_s}");
@@ -82,7 +91,7 @@ fn a_soak_is_cut_short_if_more_than_a_thousandth_of_its_time_is_missing() {
 
 #[test]
 fn loss_has_its_share_its_place_and_its_worst_segment() {
-    let record = whole(segment(INTENDED, INTENDED - 500));
+    let record = whole_soak(Frames { lost: 500, ..Frames::WHOLE }.segment());
     let worst = SoakFinding::WorstSegment { from_s: 0.0, lost: 500, sent: INTENDED, worst_100ms_lost: None };
     assert_eq!(facts(&record), [worst, SoakFinding::AllExplained]);
     let answers = soak_answers(&record);
@@ -96,7 +105,7 @@ fn loss_has_its_share_its_place_and_its_worst_segment() {
 
 #[test]
 fn an_account_that_contradicts_itself_and_frames_out_of_order_are_facts() {
-    let mut record = whole(segment(INTENDED, INTENDED));
+    let mut record = whole_soak(Frames::WHOLE.segment());
     let whole = record.whole.as_mut().unwrap();
     whole.counts.unexplained = 3;
     whole.invalid = 1;

@@ -1,4 +1,4 @@
-//! The answers of a run of sweeps: up to where methods keep up or how they scale, the longest bursts, the most that is read.
+//! The answers of a run of sweeps: up to where methods keep up, or how they scale; the longest bursts; the highest rate that is read.
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
@@ -40,7 +40,7 @@ pub struct MethodBursts {
     pub method: SavedMethod,
     /// Its placement and load.
     pub scene: SweepScene,
-    /// Over the axis.
+    /// The shortest and the longest of them over the axis.
     pub range: BurstRange,
     /// Numbers of its trials.
     pub trials: Vec<u32>,
@@ -52,8 +52,9 @@ pub fn answers(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Vec<Found> {
     let methods = members_answers(sweeps, trials);
     if methods.is_empty() {
         answers.extend(kept_up(sweeps, trials));
-        answers.extend(bursts(sweeps));
+        answers.extend(longest_bursts(sweeps));
     } else {
+        // A sweep of members asks how methods scale, and not where they keep up.
         let trials = methods.iter().flat_map(|method| method.trials.clone()).collect();
         answers.push(found(SweepAnswer::Scales { methods }, trials));
     }
@@ -88,7 +89,7 @@ pub struct MethodKeepsUp {
     pub trials: Vec<u32>,
 }
 
-/// The points at which methods keep up; `None` without series of loads.
+/// The points at which methods keep up; `None` if every series searched for bursts.
 fn kept_up(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Option<Found> {
     let ranked = ranked(sweeps);
     let scene = ranked.first()?.series.placement_and_load();
@@ -149,9 +150,8 @@ fn highest_rate(sweeps: &[SweepOutcome]) -> Option<Found> {
     let mut highest: Option<(SeriesOfSweep<'_>, &Reading)> = None;
     for &of_sweep in &all {
         let Some(reading) = reads_most(of_sweep.series) else { continue };
-        let is_lower = highest
-            .is_some_and(|(_, known)| reading.taken_pps.median.total_cmp(&known.taken_pps.median).is_lt());
-        if !is_lower {
+        // Of equal rates, the last one counts.
+        if highest.is_none_or(|(_, known)| reading.taken_pps.median >= known.taken_pps.median) {
             highest = Some((of_sweep, reading));
         }
     }
@@ -173,6 +173,7 @@ fn loss_at(reading: &Reading) -> LossAtHighestRate {
     if reading.loses() {
         return LossAtHighestRate::Lost { loss_ratio: reading.sent_loss_ratio.median };
     }
+    // The application read frames more slowly than they arrived.
     if reading.is_saturated() {
         return LossAtHighestRate::BuffersFilled;
     }
@@ -183,16 +184,15 @@ fn loss_at(reading: &Reading) -> LossAtHighestRate {
 }
 
 /// The longest bursts without loss, if they were searched for.
-fn bursts(sweeps: &[SweepOutcome]) -> Option<Found> {
+fn longest_bursts(sweeps: &[SweepOutcome]) -> Option<Found> {
     let mut methods = Vec::new();
     for SeriesOfSweep { sweep, series } in all_series(sweeps) {
         let Some(range) = burst_range(sweep, series) else { continue };
-        let trials = trials_of_bursts(series);
         methods.push(MethodBursts {
             method: series.method.clone(),
             scene: series.placement_and_load(),
             range,
-            trials,
+            trials: trials_of_bursts(series),
         });
     }
     if methods.is_empty() {
@@ -204,6 +204,12 @@ fn bursts(sweeps: &[SweepOutcome]) -> Option<Found> {
 
 /// The trials of the searches for bursts of a series.
 fn trials_of_bursts(series: &Series) -> Vec<u32> {
-    let tests = series.readings.iter().filter_map(|reading| reading.back_to_back.as_ref());
-    tests.flat_map(|test| &test.searches).flat_map(|search| search.trials.iter().copied()).collect()
+    let mut trials = Vec::new();
+    for reading in &series.readings {
+        let Some(test) = &reading.back_to_back else { continue };
+        for search in &test.searches {
+            trials.extend(&search.trials);
+        }
+    }
+    trials
 }

@@ -1,7 +1,6 @@
 //! The longest bursts without loss of a method over the axis, whether they grow with the ring, and which resource is full if they
 //! do not, by the searches for bursts at each point.
 
-use crate::thresholds::BUFFER_FOLLOWS_RING;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use serde::{Deserialize, Serialize};
@@ -11,8 +10,9 @@ use super::{SweepFinding, found};
 use crate::bursts::BurstEnd;
 use crate::finding::Found;
 use crate::sweep::Analysis;
-use crate::sweep::back_to_back::BackToBack;
+use crate::sweep::back_to_back::{BackToBack, Burst, InvalidTrial};
 use crate::sweep::outcome::{Reading, Series, Swept};
+use crate::thresholds::BUFFER_FOLLOWS_RING;
 
 /// The longest bursts without loss over the axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -97,9 +97,9 @@ pub struct EndedSearches {
     pub end: BurstEnd,
     /// The points with such a search.
     pub points: Vec<SweepPoint>,
-    /// Why the first of them ended so, if it saved a reason.
+    /// The invalid trial that ended the first of them, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
+    pub invalid: Option<InvalidTrial>,
 }
 
 /// The searches of a method at one point.
@@ -145,6 +145,7 @@ fn burst_at_point(swept: &Swept<'_>, measured: &Measured<'_>) -> BurstAtPoint {
 /// Searches without a longest burst, by their ends.
 fn without_burst(swept: &Swept<'_>, measured: &[Measured<'_>]) -> Vec<EndedSearches> {
     let mut all = Vec::new();
+    // In the order of reports.
     for end in [
         BurstEnd::NoneHeld,
         BurstEnd::NeverFills,
@@ -154,47 +155,50 @@ fn without_burst(swept: &Swept<'_>, measured: &[Measured<'_>]) -> Vec<EndedSearc
         BurstEnd::NotRun,
     ] {
         let mut points = Vec::new();
-        let mut because = None;
+        let mut invalid = None;
         for Measured { reading, test } in measured {
             let mut ended = test.searches.iter().filter(|search| search.end == end).peekable();
             if ended.peek().is_none() {
                 continue;
             }
             points.push(SweepPoint::of_reading(swept.outcome, reading));
-            because = because.or_else(|| ended.find_map(|search| search.because.clone()));
+            invalid = invalid.or_else(|| ended.find_map(Burst::invalid_trial));
         }
         if !points.is_empty() {
-            all.push(EndedSearches { end, points, because });
+            all.push(EndedSearches { end, points, invalid });
         }
     }
     all
 }
 
-/// Up to which ring size the buffer grows with the ring, and what is full beyond.
+/// Up to which ring size the buffer grows with the ring, and what is full beyond. `None` if the points are no rings, with fewer than
+/// two of them, or if it does not grow at a step and the repeats disagree on that.
 fn growth(swept: &Swept<'_>, with_burst: &[Measured<'_>]) -> Option<BufferGrowth> {
     if !swept.outcome.axis.shows(Analysis::Buffers) {
         return None;
     }
-    let mut grows = true;
+    let mut grows_at_every_step = true;
     for step in with_burst.windows(2) {
         let [before, after] = step else { continue };
         let smaller_ring = ring_size(swept, before)?;
         let larger_ring = ring_size(swept, after)?;
+        // The factor by which the bursts must grow.
         let least_growth = 1.0 + BUFFER_FOLLOWS_RING * (larger_ring / smaller_ring - 1.0);
         let frames_before = before.test.mean_frames.unwrap_or_default();
         let frames_after = after.test.mean_frames.unwrap_or_default();
         if frames_after >= frames_before * least_growth {
             continue;
         }
-        grows = false;
+        grows_at_every_step = false;
         if all_repeats_agree(before.test, after.test, least_growth) {
             let from = SweepPoint::of_reading(swept.outcome, after.reading);
             return Some(BufferGrowth::Stops { from, full: full_resource(after.test) });
         }
     }
-    (grows && with_burst.len() > 1).then_some(BufferGrowth::AtEveryStep)
+    (grows_at_every_step && with_burst.len() > 1).then_some(BufferGrowth::AtEveryStep)
 }
 
+/// The coordinate of a point of rings.
 fn ring_size(swept: &Swept<'_>, measured: &Measured<'_>) -> Option<f64> {
     swept.outcome.points.get(measured.reading.point)?.at
 }
@@ -211,45 +215,53 @@ fn full_resource(test: &BackToBack) -> Option<FullResource> {
         place if place.is_before_application() => Resource::RoomInRing,
         _ => Resource::Unexplained,
     };
-    let all: u64 = lost.iter().map(|lost| lost.frames).sum();
-    Some(FullResource { resource, place: most.place, share: most.frames as f64 / all as f64 })
+    let all_lost: u64 = lost.iter().map(|lost| lost.frames).sum();
+    Some(FullResource { resource, place: most.place, share: most.frames as f64 / all_lost as f64 })
 }
 
 /// Whether all repeats agree that it did not grow: the longest burst after the step is shorter than the shortest before it
-/// times the expected growth.
-fn all_repeats_agree(before: &BackToBack, after: &BackToBack, growth: f64) -> bool {
+/// times the expected growth. A single repeat at a point does not decide.
+fn all_repeats_agree(before: &BackToBack, after: &BackToBack, least_growth: f64) -> bool {
     let Some(least_before) = before.least_frames else { return false };
     let Some(most_after) = after.most_frames else { return false };
-    let is_shorter = (most_after as f64) < least_before as f64 * growth;
+    let is_shorter = (most_after as f64) < least_before as f64 * least_growth;
     is_shorter && repeats(before) > 1 && repeats(after) > 1
 }
 
+/// The searches that found a burst.
 fn repeats(test: &BackToBack) -> usize {
     test.searches.iter().filter(|search| search.frames.is_some()).count()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::sweep::for_tests::{at_load, outcome, reading, series};
+    use super::{Measured, growth};
+    use crate::sweep::AxisKind;
+    use crate::sweep::back_to_back::BackToBack;
+    use crate::sweep::for_tests::{LoadTrial, reading_of_each, series, sweep_of_loads};
+    use crate::sweep::outcome::Swept;
+
+    /// Searches of which only the mean of their longest bursts is known.
+    fn with_mean(mean_frames: f64) -> BackToBack {
+        BackToBack {
+            searches: Vec::new(),
+            mean_frames: Some(mean_frames),
+            least_frames: None,
+            most_frames: None,
+            deviation_frames: None,
+            implied_buffer_s: None,
+            drain_corrected_buffer_s: None,
+        }
+    }
 
     #[test]
     fn a_buffer_follows_the_ring_if_it_grows_by_half_as_much() {
+        // The second ring is twice the first, so a burst of 100 frames must grow by half, to 150.
         for (frames, grows) in [(148.0, false), (152.0, true)] {
-            let trials = [at_load(1, 1e5, 1e5, 0), at_load(2, 1e5, 1e5, 0)];
-            let readings = vec![reading(0, &trials[..1]), reading(1, &trials[1..])];
-            let mut sweep = outcome(&[8.0, 16.0], vec![series("recv", readings)]);
-            sweep.axis = crate::sweep::AxisKind::Ring;
-            let test = |mean_frames| BackToBack {
-                searches: Vec::new(),
-                mean_frames: Some(mean_frames),
-                least_frames: None,
-                most_frames: None,
-                deviation_frames: None,
-                implied_buffer_s: None,
-                drain_corrected_buffer_s: None,
-            };
-            let tests = [test(100.0), test(frames)];
+            let trials = [LoadTrial::lossless(1).result(), LoadTrial::lossless(2).result()];
+            let mut sweep = sweep_of_loads(&[8.0, 16.0], vec![series("recv", reading_of_each(&trials))]);
+            sweep.axis = AxisKind::Ring;
+            let tests = [with_mean(100.0), with_mean(frames)];
             let mut measured = Vec::new();
             for (reading, test) in sweep.series[0].readings.iter().zip(&tests) {
                 measured.push(Measured { reading, test });

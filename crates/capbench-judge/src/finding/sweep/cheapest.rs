@@ -78,12 +78,12 @@ pub struct RingCost {
 pub(super) fn cheapest(swept: &Swept<'_>) -> Vec<Found> {
     let mut all = Vec::new();
     for scene in swept.scenes() {
-        // Users choose a ring; other axes are not a choice.
+        // A user chooses the ring, so all rings are compared. Points of other axes are given: at each, the methods are compared.
         let is_chosen = swept.outcome.axis.shows(Analysis::Buffers);
         if !is_chosen && scene.len() < 2 {
             continue;
         }
-        // The cheaper method leads.
+        // A lead is of the higher value. With the sign reversed the cheaper method leads.
         let leads = Leads::find(&scene, |reading| {
             let costs = costs::ns_per_packet(swept, reading).unwrap_or_default();
             costs.into_iter().map(|cost| -cost).collect()

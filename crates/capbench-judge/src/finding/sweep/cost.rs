@@ -1,8 +1,6 @@
 //! What a packet costs besides the work, in a sweep of work: points at which the kernel is the limit, ranges of points with the
 //! same cost, and what changes between them, by the cost regimes of a series.
 
-use crate::thresholds::CHANGED_QUANTITY_FACTOR;
-use crate::thresholds::MOVED_LOSS_SHARE;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
@@ -13,6 +11,7 @@ use crate::finding::Found;
 use crate::sweep::contrasts::Evidence;
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 use crate::sweep::regimes::{CostRegimes, Plateau, Regimes, cost_regimes};
+use crate::thresholds::{CHANGED_QUANTITY_FACTOR, MOVED_LOSS_SHARE};
 
 /// Points at which the kernel's receive work is the limit: they do not show the application's cost per packet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -163,6 +162,7 @@ pub(super) fn limited_by_kernel(swept: &Swept<'_>, series: &Series) -> Option<Fo
         first: SweepPoint::of_reading(swept.outcome, first),
         last: SweepPoint::of_reading(swept.outcome, last),
         loss_ratio: worst.sent_loss_ratio.median,
+        // The place with most lost frames is the first one.
         place: worst.lost.first().map(|most| most.place),
         read_pps: worst.taken_pps.median,
         kernel: kernel_ns.map(|ns_per_packet| KernelWork {
@@ -173,7 +173,7 @@ pub(super) fn limited_by_kernel(swept: &Swept<'_>, series: &Series) -> Option<Fo
     Some(found(SweepFinding::LimitedByKernel(fact), numbers(limited)))
 }
 
-/// What a packet costs where the application is the limit. `None` if it is at no point.
+/// What a packet costs where the application is the limit, or that the points do not show it. `None` if it is the limit at no point.
 pub(super) fn packet_cost(swept: &Swept<'_>, series: &Series) -> Option<Found> {
     let Some(CostRegimes { readings, found: regimes, changes }) = cost_regimes(swept, series) else {
         return no_cost(series);
@@ -189,6 +189,7 @@ pub(super) fn packet_cost(swept: &Swept<'_>, series: &Series) -> Option<Found> {
     Some(found(SweepFinding::PacketCost(fact), numbers(readings)))
 }
 
+/// The points at which the application is the limit, without their cost.
 fn no_cost(series: &Series) -> Option<Found> {
     let saturated: Vec<&Reading> = series.readings.iter().filter(|reading| reading.is_saturated()).collect();
     if saturated.is_empty() {
@@ -198,6 +199,7 @@ fn no_cost(series: &Series) -> Option<Found> {
     Some(found(SweepFinding::NoCost(fact), numbers(saturated)))
 }
 
+/// The cost at the `nth` of these readings, from 0.
 fn cost_at_point(swept: &Swept<'_>, readings: &[&Reading], regimes: &Regimes, nth: usize) -> CostAtPoint {
     CostAtPoint {
         point: SweepPoint::of_reading(swept.outcome, readings[nth]),
@@ -215,6 +217,7 @@ fn cost_regime(swept: &Swept<'_>, readings: &[&Reading], plateau: &Plateau) -> C
     }
 }
 
+/// The change between every two neighbouring plateaus, with its evidence. The plateaus have indices of the readings.
 fn cost_changes(
     swept: &Swept<'_>,
     readings: &[&Reading],
@@ -279,76 +282,74 @@ fn mean(readings: &[&Reading], value: impl Fn(&Reading) -> Option<f64>) -> Optio
     Some(values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// `None` without a loss.
+/// The share of the lost frames that was lost at a place; `None` without a loss.
 fn share_of_loss(reading: &Reading, place: Place) -> Option<f64> {
-    let all: u64 = reading.lost.iter().map(|lost| lost.frames).sum();
+    let everywhere: u64 = reading.lost.iter().map(|lost| lost.frames).sum();
     let here = reading.lost.iter().find(|lost| lost.place == place).map_or(0, |lost| lost.frames);
-    (all > 0).then(|| here as f64 / all as f64)
+    (everywhere > 0).then(|| here as f64 / everywhere as f64)
 }
 
+/// How much longer work takes than alone; `None` without a regime, and if it takes as long as requested.
 fn slowed_work(series: &Series, regimes: &Regimes) -> Option<SlowedWork> {
     if !regimes.unit.is_fitted || regimes.plateaus.is_empty() {
         return None;
     }
-    let of_alone = series.unit_ns.map(|alone_ns| {
+    let mut of_alone = None;
+    if let Some(alone_ns) = series.unit_ns {
+        // Work that takes twice as long has half of the CPU's time.
         let cpu_share = alone_ns / regimes.unit.ns;
         let costs_ns = regimes.plateaus.iter().map(|plateau| plateau.cost_ns * cpu_share).collect();
-        PartOfCpu { cpu_share, costs_ns }
-    });
+        of_alone = Some(PartOfCpu { cpu_share, costs_ns });
+    }
     Some(SlowedWork { unit_ns: regimes.unit.ns, of_alone })
 }
 
 #[cfg(test)]
 mod tests {
     use capbench_model::ledger::LostAt;
+    use capbench_model::places::Place;
+    use capbench_model::trial::TrialResult;
 
-    use super::*;
-    use crate::sweep::for_tests::{at_load, outcome, reading, series};
+    use super::TwoRegimes;
+    use crate::sweep::for_tests::{LoadTrial, reading_of_each, series, sweep_of_loads};
+    use crate::sweep::outcome::{Reading, Swept};
 
-    /// One trial before the change and one after it.
-    fn changed(
-        before: TrialResult,
-        after: TrialResult,
-        is_notable: impl Fn(&TwoRegimes<'_>) -> bool,
-    ) -> bool {
-        let trials = [TrialResult { number: 1, ..before }, TrialResult { number: 2, ..after }];
-        let readings = vec![reading(0, &trials[..1]), reading(1, &trials[1..])];
-        let sweep = outcome(&[0.0, 1.0], vec![series("recv", readings)]);
-        let swept = Swept::new(&sweep, &trials);
-        let of_series: Vec<&Reading> = sweep.series[0].readings.iter().collect();
-        is_notable(&TwoRegimes { swept: &swept, before: &of_series[..1], after: &of_series[1..] })
+    /// Two trials of 100,000 packets/s that lose 100 frames each: one before a change, and one after it.
+    fn before_and_after() -> [TrialResult; 2] {
+        let lossy = LoadTrial { lost: 100, ..LoadTrial::lossless(1) };
+        [lossy.result(), LoadTrial { number: 2, ..lossy }.result()]
     }
 
     #[test]
     fn a_quantity_is_notable_if_it_changes_by_half() {
-        let with_batch = |frames| {
-            let mut trial = at_load(1, 1e5, 1e5, 100);
-            trial.cpu.frames_per_batch = Some(frames);
-            trial
-        };
         for (after, is_notable) in [(14.8, false), (15.2, true)] {
-            let found = changed(with_batch(10.0), with_batch(after), |regimes| {
-                regimes.notable_factor(|trial| trial.cpu.frames_per_batch).is_some()
-            });
-            assert_eq!(found, is_notable, "10 and {after} frames");
+            let mut trials = before_and_after();
+            trials[0].cpu.frames_per_batch = Some(10.0);
+            trials[1].cpu.frames_per_batch = Some(after);
+            let sweep = sweep_of_loads(&[0.0, 1.0], vec![series("recv", reading_of_each(&trials))]);
+            let swept = Swept::new(&sweep, &trials);
+            let readings: Vec<&Reading> = sweep.series[0].readings.iter().collect();
+            let regimes = TwoRegimes { swept: &swept, before: &readings[..1], after: &readings[1..] };
+            let notable = regimes.notable_factor(|trial| trial.cpu.frames_per_batch);
+            assert_eq!(notable.is_some(), is_notable, "10 and {after} frames");
         }
     }
 
     #[test]
     fn a_place_is_notable_if_its_share_of_the_loss_changes_by_a_quarter() {
         for (after, is_notable) in [(74, false), (76, true)] {
-            let trials = [at_load(1, 1e5, 1e5, 100), at_load(2, 1e5, 1e5, 100)];
-            let mut readings = vec![reading(0, &trials[..1]), reading(1, &trials[1..])];
+            let trials = before_and_after();
+            let mut readings = reading_of_each(&trials);
             for (reading, in_ring) in readings.iter_mut().zip([50, after]) {
                 let ring = LostAt { place: Place::Ring, frames: in_ring };
                 reading.lost = vec![ring, LostAt { place: Place::Backlog, frames: 100 - in_ring }];
             }
-            let sweep = outcome(&[0.0, 1.0], vec![series("recv", readings)]);
-            let of_series: Vec<&Reading> = sweep.series[0].readings.iter().collect();
+            let sweep = sweep_of_loads(&[0.0, 1.0], vec![series("recv", readings)]);
             let swept = Swept::new(&sweep, &trials);
-            let regimes = TwoRegimes { swept: &swept, before: &of_series[..1], after: &of_series[1..] };
-            let found = regimes.notable_share_of_loss(Place::Ring).is_some();
-            assert_eq!(found, is_notable, "50 and {after} % in the ring");
+            let readings: Vec<&Reading> = sweep.series[0].readings.iter().collect();
+            let regimes = TwoRegimes { swept: &swept, before: &readings[..1], after: &readings[1..] };
+            let notable = regimes.notable_share_of_loss(Place::Ring);
+            assert_eq!(notable.is_some(), is_notable, "50 and {after} % in the ring");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::ptr;
 
 use capbench_model::saved::SavedMethod;
+use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
 use super::point::{SweepPoint, SweepSeries};
@@ -58,16 +59,19 @@ pub struct CostParts {
 /// Where one method of a sweep overtakes another one.
 pub(super) fn crossings(swept: &Swept<'_>) -> Vec<Found> {
     let mut all = Vec::new();
-    if swept.outcome.unit.is_none() {
+    if swept.outcome.has_named_points() {
         return all;
     }
     for scene in swept.scenes() {
         let leads = Leads::find_in_rates(swept, &scene).proven;
         for (nth, first) in scene.iter().enumerate() {
             for second in &scene[nth + 1..] {
-                let notable = leads.iter().filter(|lead| lead.is_notable());
-                let leads_of_both: Vec<&Lead<'_>> =
-                    notable.filter(|lead| is_of_both(lead, first, second)).collect();
+                let mut leads_of_both = Vec::new();
+                for lead in &leads {
+                    if lead.is_notable() && is_of_both(lead, first, second) {
+                        leads_of_both.push(lead);
+                    }
+                }
                 all.extend(crossings_of_two(swept, &leads_of_both));
             }
         }
@@ -77,8 +81,9 @@ pub(super) fn crossings(swept: &Swept<'_>) -> Vec<Found> {
 
 /// Whether a lead is one of these two methods over the other.
 fn is_of_both(lead: &Lead<'_>, first: &Series, second: &Series) -> bool {
-    ptr::eq(lead.ahead, first) && ptr::eq(lead.behind, second)
-        || ptr::eq(lead.ahead, second) && ptr::eq(lead.behind, first)
+    let is_of_first = ptr::eq(lead.ahead, first) && ptr::eq(lead.behind, second);
+    let is_of_second = ptr::eq(lead.ahead, second) && ptr::eq(lead.behind, first);
+    is_of_first || is_of_second
 }
 
 /// Whether all points of a lead are before those of a later one.
@@ -86,32 +91,30 @@ fn is_before(before: &Lead<'_>, after: &Lead<'_>) -> bool {
     last_point(before).ahead.point < after.points[0].ahead.point
 }
 
-/// Changes of the leader, by the leads of two methods in the order of the points.
+/// Changes of the leader, by the leads of two methods in the order of the points. Leads of both methods can overlap, because blocks
+/// of points are compared: a lead changes nothing if it overlaps one of the other method.
 fn crossings_of_two(swept: &Swept<'_>, leads: &[&Lead<'_>]) -> Vec<Found> {
     let mut all = Vec::new();
-    let mut last: Option<&Lead<'_>> = None;
-    for &after in leads {
-        let Some(before) = last else {
-            last = Some(after);
-            continue;
-        };
-        let has_same_leader = ptr::eq(before.ahead, after.ahead);
-        if !has_same_leader && is_before(before, after) {
+    let Some((mut before, later)) = leads.split_first() else { return all };
+    for after in later {
+        if ptr::eq(before.ahead, after.ahead) {
+            before = after;
+        } else if is_before(before, after) {
             all.push(crossing(swept, before, after));
-        }
-        if has_same_leader || is_before(before, after) {
-            last = Some(after);
+            before = after;
         }
     }
     all
 }
 
+/// A lead has at least one point.
 fn last_point<'r>(lead: &Lead<'r>) -> LeadPoint<'r> {
     lead.points[lead.points.len() - 1]
 }
 
+/// The fact that the method that is behind in one lead is ahead in a later one.
 fn crossing(swept: &Swept<'_>, before: &Lead<'_>, after: &Lead<'_>) -> Found {
-    // After the crossing the other method leads.
+    // The first method led before, so it is the one behind after the crossing.
     let LeadPoint { ahead: other, behind: first } = after.points[0];
     let fact = Crossing {
         series: SweepSeries::new(before.ahead),
@@ -141,7 +144,14 @@ fn crossing_costs(swept: &Swept<'_>, first: &Reading, other: &Reading) -> Option
 fn cost_parts(swept: &Swept<'_>, reading: &Reading) -> Option<CostParts> {
     Some(CostParts {
         kernel_ns_per_packet: swept.median(reading, |trial| trial.cpu.kernel_ns_per_packet)?,
-        app_ns_per_packet: swept
-            .median(reading, |trial| trial.cpu.app_ns_per_packet.filter(|_| !trial.cpu.split_is_sampled))?,
+        app_ns_per_packet: swept.median(reading, exact_app_ns_per_packet)?,
     })
+}
+
+/// The application's time per packet; `None` if it is unknown, or if only samples divide the CPU time between application and kernel.
+fn exact_app_ns_per_packet(trial: &TrialResult) -> Option<f64> {
+    if trial.cpu.split_is_sampled {
+        return None;
+    }
+    trial.cpu.app_ns_per_packet
 }

@@ -1,6 +1,5 @@
 //! Whether more load delivers fewer packets, by the rates that a method delivers at rising loads.
 
-use crate::thresholds::FALLING_RATE;
 use serde::{Deserialize, Serialize};
 
 use super::point::{SweepPoint, SweepSeries};
@@ -8,6 +7,7 @@ use super::{SweepFinding, found};
 use crate::finding::Found;
 use crate::sweep::contrasts::{Evidence, Rises};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
+use crate::thresholds::FALLING_RATE;
 
 /// A higher load at which fewer packets are delivered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -26,9 +26,9 @@ pub struct LivelockFound {
     pub evidence: Evidence,
 }
 
-/// Where more load delivers fewer packets.
+/// Where more load delivers fewer packets: the largest fall of the delivered rate that chance does not explain.
 pub(super) fn livelock(swept: &Swept<'_>, series: &Series) -> Option<Found> {
-    // A value that falls with the load rises with its sign reversed.
+    // A value that falls with the load rises with its sign reversed: its `low` points are those with the high rates.
     let rises = Rises::find(swept, &series.readings, |trial| -trial.delivered_pps);
     let fall = rises.largest(|rise| rise.gain > FALLING_RATE * highest_pps(rise.low))?;
     let peak = fall.low.iter().max_by(|a, b| delivered_pps(a).total_cmp(&delivered_pps(b)))?;
@@ -54,21 +54,32 @@ fn highest_pps(readings: &[Reading]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::sweep::for_tests::{at_load, outcome, reading, series};
+    use super::livelock;
+    use crate::sweep::for_tests::{LoadTrial, reading, series, sweep_of_loads};
+    use crate::sweep::outcome::Swept;
 
     #[test]
     fn a_rate_falls_if_it_falls_by_a_twentieth() {
+        const VISITS: u32 = 8;
         for (delivered_pps, is_found) in [(95_300.0, false), (94_700.0, true)] {
-            let mut trials = Vec::new();
-            for visit in 0..8 {
-                let noise = f64::from(visit);
-                trials.push(at_load(2 * visit + 1, 1e5, 1e5 + noise, 0));
-                trials.push(at_load(2 * visit + 2, 2e5, delivered_pps + noise, 1000));
+            let mut at_low_load = Vec::new();
+            let mut at_high_load = Vec::new();
+            for visit in 0..VISITS {
+                // Repeats differ a little, as those of a measurement.
+                let noise_pps = f64::from(visit);
+                let low = LoadTrial { delivered_pps: 1e5 + noise_pps, ..LoadTrial::lossless(visit + 1) };
+                let high = LoadTrial {
+                    number: VISITS + visit + 1,
+                    pps: 2e5,
+                    delivered_pps: delivered_pps + noise_pps,
+                    lost: 1000,
+                };
+                at_low_load.push(low.result());
+                at_high_load.push(high.result());
             }
-            trials.sort_by_key(|trial| trial.number % 2 == 0);
-            let readings = vec![reading(0, &trials[..8]), reading(1, &trials[8..])];
-            let sweep = outcome(&[1e5, 2e5], vec![series("recv", readings)]);
+            let readings = vec![reading(0, &at_low_load), reading(1, &at_high_load)];
+            let sweep = sweep_of_loads(&[1e5, 2e5], vec![series("recv", readings)]);
+            let trials = [at_low_load, at_high_load].concat();
             let found = livelock(&Swept::new(&sweep, &trials), &sweep.series[0]);
             assert_eq!(found.is_some(), is_found, "{delivered_pps} packets/s after 100,000");
         }

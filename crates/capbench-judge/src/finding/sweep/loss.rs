@@ -29,6 +29,7 @@ pub struct PlaceShare {
 }
 
 impl LossAtPoint {
+    /// The loss at the point of a reading.
     pub(super) fn of_reading(swept: &Swept<'_>, reading: &Reading) -> Self {
         let all: u64 = reading.lost.iter().map(|lost| lost.frames).sum();
         let mut places = Vec::new();
@@ -79,14 +80,17 @@ pub struct HiddenByBuffers {
 pub(super) fn hidden_by_buffers(swept: &Swept<'_>, readings: &[Reading]) -> Option<HiddenByBuffers> {
     let hidden: Vec<&Reading> = readings.iter().filter(|reading| is_hidden(reading)).collect();
     let first = hidden.first()?;
-    let at_the_end = readings.iter().rev().take_while(|reading| is_hidden(reading)).count();
+    // They are all points from the first of them on if no other point is among the last ones.
+    let hidden_at_the_end = readings.iter().rev().take_while(|reading| is_hidden(reading)).count();
+    let are_in_a_row_to_the_end = hidden_at_the_end == hidden.len();
     Some(HiddenByBuffers {
         points: points_of(swept.outcome, hidden.iter().copied()),
-        reaches_end: swept.outcome.unit.is_some() && at_the_end == hidden.len(),
+        reaches_end: are_in_a_row_to_the_end && !swept.outcome.has_named_points(),
         first: BufferedAtPoint::of_reading(swept, first),
     })
 }
 
+/// Whether the application read frames more slowly than they arrived, and most visits lost none all the same.
 fn is_hidden(reading: &Reading) -> bool {
     reading.is_saturated() && !reading.loses()
 }
@@ -109,7 +113,7 @@ pub(super) fn limits(swept: &Swept<'_>, readings: &[Reading]) -> Vec<LimitFrom> 
             limits.push(LimitFrom { from: SweepPoint::of_reading(swept.outcome, reading), limit });
         }
     }
-    // Other points decide if one point is inconclusive.
+    // `RingOrApplication` leaves open which of the two it is. A point that shows one limit decides for such points, too.
     if limits.iter().any(|known| known.limit != Limit::RingOrApplication) {
         limits.retain(|known| known.limit != Limit::RingOrApplication);
         limits.dedup_by_key(|known| known.limit);

@@ -86,7 +86,8 @@ impl MembersRate {
     }
 }
 
-/// Where the rate of a method stops to grow, and why; the members that the load needs; the fitted law.
+/// Where the rate of a method stops to grow, and why; the members that the load needs; the fitted law. Empty if its points are no
+/// numbers of members.
 pub(super) fn members(swept: &Swept<'_>, series: &Series) -> Vec<Found> {
     let Some(scaling) = &series.scaling else { return Vec::new() };
     let mut facts = Vec::new();
@@ -107,10 +108,11 @@ pub(super) fn members(swept: &Swept<'_>, series: &Series) -> Vec<Found> {
     facts.into_iter().map(|fact| found(fact, numbers(&series.readings))).collect()
 }
 
+/// How the rate grows; `None` without readings.
 fn growth(swept: &Swept<'_>, series: &Series, scaling: &Scaling) -> Option<MembersGrowth> {
     let first = series.readings.first()?;
-    let last = series.readings.last()?;
-    let mut best = last;
+    // Without a stop the rate grows up to the last number.
+    let mut best = series.readings.last()?;
     let mut stop = None;
     if let Some(stopped) = scaling.stop {
         best = reading_with(swept, series, stopped.after)?;
@@ -137,7 +139,8 @@ pub(super) fn reading_with<'r>(swept: &Swept<'_>, series: &'r Series, members: u
     })
 }
 
-/// A limit besides the members: the law is one of members that nothing else limits.
+/// A limit besides the members, which the law does not know: it is fitted to rates that only the members limit. `None` if the rate
+/// stops to grow for a reason that the law has (contention, coherence), or because nothing more was sent.
 pub(super) fn other_limit(scaling: &Scaling) -> Option<Limit> {
     let cause = scaling.stop?.cause;
     match cause {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::members::{MembersRate, other_limit, reading_with};
 use super::series::{SeriesOfSweep, all_series};
 use crate::limit::Limit;
-use crate::sweep::outcome::{Series, SweepOutcome, Swept, numbers};
+use crate::sweep::outcome::{Reading, Series, SweepOutcome, Swept, numbers};
 use crate::sweep::scaling::{Needed, Scaling};
 
 /// How a method scales, or how many members its load needs.
@@ -23,7 +23,7 @@ pub struct MembersAnswer {
     pub trials: Vec<u32>,
 }
 
-/// How a method scales. The first four are answers about a requested load.
+/// How a method scales. The first four are answers about a requested rate, the others about maximum load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Scales {
@@ -54,7 +54,7 @@ pub enum Scales {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<Limit>,
     },
-    /// More than one member bring nothing.
+    /// The rate does not grow from one member to the next number.
     NotAtAll {
         /// What one reads.
         one: MembersRate,
@@ -93,18 +93,34 @@ pub fn members_answers(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Vec<M
     answers
 }
 
+/// How a method scales; `None` without readings.
 fn scales(swept: &Swept<'_>, series: &Series, scaling: &Scaling) -> Option<Scales> {
     let last = series.readings.last()?;
-    let is_of_rate = !swept.trials_of(last).any(|trial| trial.intended_pps.is_none());
-    let limit = scaling.stop.map(|stop| stop.cause);
-    if is_of_rate {
-        return Some(match scaling.needed {
-            Needed::Measured { members } => Scales::Needs { members },
-            Needed::ByLaw { members } => Scales::NeedsByLaw { members, other_limit: other_limit(scaling) },
-            Needed::NoNumber { .. } => Scales::NoNumberIsEnough { limit },
-            Needed::Unknown => Scales::LessThanLoad { last: MembersRate::of_reading(swept, last), limit },
-        });
+    let is_rate_requested = swept.trials_of(last).all(|trial| trial.intended_pps.is_some());
+    match is_rate_requested {
+        true => Some(members_for_rate(swept, scaling, last)),
+        false => growth_at_maximum_load(swept, series, scaling, last),
     }
+}
+
+/// How many members read the requested rate.
+fn members_for_rate(swept: &Swept<'_>, scaling: &Scaling, last: &Reading) -> Scales {
+    let limit = scaling.stop.map(|stop| stop.cause);
+    match scaling.needed {
+        Needed::Measured { members } => Scales::Needs { members },
+        Needed::ByLaw { members } => Scales::NeedsByLaw { members, other_limit: other_limit(scaling) },
+        Needed::NoNumber { .. } => Scales::NoNumberIsEnough { limit },
+        Needed::Unknown => Scales::LessThanLoad { last: MembersRate::of_reading(swept, last), limit },
+    }
+}
+
+/// Up to which number of members the rate grows.
+fn growth_at_maximum_load(
+    swept: &Swept<'_>,
+    series: &Series,
+    scaling: &Scaling,
+    last: &Reading,
+) -> Option<Scales> {
     let Some(stop) = scaling.stop else {
         return Some(Scales::UpToLast { last: MembersRate::of_reading(swept, last) });
     };

@@ -109,24 +109,28 @@ pub(super) fn stop_figures(
         _ => StopFigures::Unknown {
             members: members_busy(swept, reading),
             loss_ratio: reading.sent_loss_ratio.median,
+            // The place with most lost frames is the first one.
             place: reading.lost.first().map(|most| most.place),
         },
     }
 }
 
+/// The medians over the trials of a reading.
 fn members_busy(swept: &Swept<'_>, reading: &Reading) -> MembersBusy {
     MembersBusy {
-        idlest_ratio: swept.median(reading, |trial| busy_member(trial, f64::min)),
-        busiest_ratio: swept.median(reading, |trial| busy_member(trial, f64::max)),
+        idlest_ratio: swept.median(reading, |trial| busy_share(trial, f64::min)),
+        busiest_ratio: swept.median(reading, |trial| busy_share(trial, f64::max)),
     }
 }
 
-/// Share of the time for which the selected member of a trial is busy.
-fn busy_member(trial: &TrialResult, select: fn(f64, f64) -> f64) -> Option<f64> {
+/// Share of the time for which one member of a trial is busy: with `f64::min` the idlest one, with `f64::max` the busiest. `None`
+/// without members.
+fn busy_share(trial: &TrialResult, select: fn(f64, f64) -> f64) -> Option<f64> {
     let busy = trial.members.iter().map(|member| trial.member_busy(member)).reduce(select)?;
     Some(busy.min(1.0))
 }
 
+/// Number of CPUs on which the members of a trial ran.
 fn cpus_of_members(trial: &TrialResult) -> usize {
     let mut cpus: Vec<u32> = trial.members.iter().map(|member| member.cpu).collect();
     cpus.sort_unstable();

@@ -107,7 +107,7 @@ pub fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
     all
 }
 
-/// An effect, with the method that it is about.
+/// One of Dain's effects, with the method that it is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EffectFound {
     /// The method.
@@ -116,7 +116,7 @@ pub struct EffectFound {
     pub effect: Effect,
 }
 
-/// Whether Dain's effects appear, for each method of a sweep of work.
+/// Whether the two effects of Dain (2004) appear, for each method of a sweep of work.
 fn effects_found(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
     let mut all = Vec::new();
     for ShownEffect { series, effect, trials } in effects(&Swept::new(outcome, trials)) {
@@ -133,6 +133,7 @@ pub fn of_each_method(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Fou
 }
 
 fn facts_of_method(swept: &Swept<'_>, series: &Series) -> Vec<Found> {
+    // Searches for bursts have no load to keep up with: they answer only how long bursts can be.
     if series::searches_bursts(series) {
         return vec![buffers::longest_bursts(swept, series)];
     }
@@ -165,7 +166,7 @@ fn found(fact: SweepFinding, trials: Vec<u32>) -> Found {
     Found { subject: subject_of_scene(fact.scene()), fact: Finding::Sweep(Box::new(fact)), trials }
 }
 
-/// Placement and load, if one of them is constant.
+/// Placement and load, if one of them is no axis of the sweep.
 fn subject_of_scene(scene: &SweepScene) -> Option<Subject> {
     let is_known = scene.placement.is_some() || scene.load.is_some();
     is_known.then(|| Subject::Series(scene.clone()))

@@ -1,5 +1,17 @@
 //! At which point of a sweep a method starts to lose frames, or would start in longer trials, and where loss ends, by its
 //! readings in the order of the axis.
+//!
+//! A reading answers four questions:
+//!
+//! | question | the answer is yes if |
+//! |---|---|
+//! | [`Reading::loses`] | frames were lost in most visits |
+//! | [`Reading::is_saturated`] | the application read frames more slowly than they arrived, with or without loss |
+//! | [`Reading::falls_short`] | one of both: the method does not keep up |
+//! | [`Reading::is_clean`] | no visit lost a frame |
+//!
+//! So a point can be neither clean nor lossy: frames were lost in a minority of the visits. And a point can fall short without a
+//! loss: only buffers prevent loss there, and a longer trial loses frames.
 
 use capbench_model::trial::{TrialResult, Verdict};
 use serde::{Deserialize, Serialize};
@@ -100,29 +112,38 @@ pub enum GeneratorLimits {
 
 /// Where a method starts to lose frames. `None` without readings.
 pub(super) fn onset(swept: &Swept<'_>, series: &Series) -> Option<Found> {
-    let readings = &series.readings;
-    let last = readings.last()?;
-    let Some(first_lossy) = readings.iter().position(Reading::loses) else {
-        return Some(hardly_any_loss(swept, series));
-    };
-    if swept.outcome.unit.is_none() {
-        return Some(at_named_points(swept, series));
+    let first_with_loss = series.readings.iter().position(Reading::loses);
+    match first_with_loss {
+        None if series.readings.is_empty() => None,
+        None => Some(hardly_any_loss(swept, series)),
+        Some(_) if swept.outcome.has_named_points() => Some(at_named_points(swept, series)),
+        Some(first_with_loss) => loss_begins(swept, series, first_with_loss),
     }
-    let lossy = &readings[first_lossy];
-    let first_short = readings.iter().position(Reading::falls_short).unwrap_or(first_lossy);
-    let clean = readings[..first_short].iter().rev().find(|reading| reading.is_clean());
-    let first_buffered =
-        (first_short < first_lossy).then(|| BufferedAtPoint::of_reading(swept, &readings[first_short]));
+}
+
+/// Where loss begins along an ordered axis, and whether it ends again.
+fn loss_begins(swept: &Swept<'_>, series: &Series, first_with_loss: usize) -> Option<Found> {
+    let readings = &series.readings;
+    let lossy = &readings[first_with_loss];
+    let last = readings.last()?;
+    // A reading with loss falls short, so this one is the same, or before it.
+    let first_falling_short = readings.iter().position(Reading::falls_short)?;
+    let not_kept_up = &readings[first_falling_short..];
+    let last_clean = readings[..first_falling_short].iter().rev().find(|reading| reading.is_clean());
+    let mut first_buffered = None;
+    if first_falling_short < first_with_loss {
+        first_buffered = Some(BufferedAtPoint::of_reading(swept, &readings[first_falling_short]));
+    }
     let begins = LossBegins {
         series: SweepSeries::new(series),
-        keeps_up_to: clean.map(|clean| SweepPoint::of_reading(swept.outcome, clean)),
+        keeps_up_to: last_clean.map(|clean| SweepPoint::of_reading(swept.outcome, clean)),
         first_buffered,
         first_loss: LossAtPoint::of_reading(swept, lossy),
         last: (last.point != lossy.point).then(|| last_point(swept, last)),
-        ends: loss_ends(swept, &readings[first_lossy..]),
-        limits: limits(swept, &readings[first_short..]),
+        ends: loss_ends(swept, &readings[first_with_loss..]),
+        limits: limits(swept, not_kept_up),
     };
-    let trials = numbers(clean.into_iter().chain(&readings[first_short..]));
+    let trials = numbers(last_clean.into_iter().chain(not_kept_up));
     Some(found(SweepFinding::LossBegins(begins), trials))
 }
 
@@ -138,17 +159,27 @@ fn last_point(swept: &Swept<'_>, last: &Reading) -> LastPoint {
 
 /// Where loss ends, and whether the method keeps up there. The first reading has loss.
 fn loss_ends(swept: &Swept<'_>, readings: &[Reading]) -> Option<LossEnds> {
-    let clean = readings.iter().rev().take_while(|reading| reading.is_clean()).last()?;
-    let keeps_up =
-        readings.iter().rev().take_while(|reading| reading.is_clean() && !reading.falls_short()).last();
-    let is_kept = keeps_up.is_some_and(|kept| kept.point == clean.point);
+    let first_clean = first_of_the_tail(readings, Reading::is_clean)?;
+    let first_kept_up = first_of_the_tail(readings, keeps_up);
+    let is_kept_up_with = first_kept_up.is_some_and(|kept_up| kept_up.point == first_clean.point);
     Some(LossEnds {
-        from: SweepPoint::of_reading(swept.outcome, clean),
-        only_by_buffers: (!is_kept).then(|| BufferedAtPoint::of_reading(swept, clean)),
-        keeps_up_from: keeps_up.map(|kept| SweepPoint::of_reading(swept.outcome, kept)),
+        from: SweepPoint::of_reading(swept.outcome, first_clean),
+        only_by_buffers: (!is_kept_up_with).then(|| BufferedAtPoint::of_reading(swept, first_clean)),
+        keeps_up_from: first_kept_up.map(|kept_up| SweepPoint::of_reading(swept.outcome, kept_up)),
     })
 }
 
+/// The first reading from which on all readings have a property; `None` if the last one does not have it.
+fn first_of_the_tail(readings: &[Reading], has_property: fn(&Reading) -> bool) -> Option<&Reading> {
+    readings.iter().rev().take_while(|reading| has_property(reading)).last()
+}
+
+/// Whether no visit lost a frame, and no buffer prevented a loss.
+fn keeps_up(reading: &Reading) -> bool {
+    reading.is_clean() && !reading.falls_short()
+}
+
+/// The loss at each point of an axis without an order.
 fn at_named_points(swept: &Swept<'_>, series: &Series) -> Found {
     let mut lossy = Vec::new();
     for reading in series.readings.iter().filter(|reading| reading.loses()) {
@@ -160,16 +191,17 @@ fn at_named_points(swept: &Swept<'_>, series: &Series) -> Found {
     found(SweepFinding::LossAtNamedPoints(fact), trials)
 }
 
+/// No reading loses frames: at most a minority of the visits of a point did.
 fn hardly_any_loss(swept: &Swept<'_>, series: &Series) -> Found {
     let readings = &series.readings;
-    let lossy: Vec<&Reading> = readings.iter().filter(|reading| !reading.is_clean()).collect();
-    let trials = match lossy.is_empty() {
+    let not_clean: Vec<&Reading> = readings.iter().filter(|reading| !reading.is_clean()).collect();
+    let trials = match not_clean.is_empty() {
         true => numbers(readings),
-        false => numbers(lossy.iter().copied()),
+        false => numbers(not_clean.iter().copied()),
     };
     let fact = HardlyAnyLoss {
         series: SweepSeries::new(series),
-        lossy: points_of(swept.outcome, lossy),
+        lossy: points_of(swept.outcome, not_clean),
         generator_limits: generator_limits(swept, readings),
         hidden: hidden_by_buffers(swept, readings),
         limits: limits(swept, readings),
@@ -177,16 +209,22 @@ fn hardly_any_loss(swept: &Swept<'_>, series: &Series) -> Found {
     found(SweepFinding::HardlyAnyLoss(fact), trials)
 }
 
+/// Where the generator is the limit, if no reading loses frames. At a saturated point the application is the limit.
 fn generator_limits(swept: &Swept<'_>, readings: &[Reading]) -> Option<GeneratorLimits> {
-    let (saturated, kept): (Vec<&Reading>, Vec<&Reading>) =
-        readings.iter().partition(|reading| reading.is_saturated());
-    if !kept.iter().any(|reading| swept.trials_of(reading).any(is_limited_by_generator)) {
-        return None;
+    let mut is_application_limit = false;
+    let mut is_limit = false;
+    for reading in readings {
+        if reading.is_saturated() {
+            is_application_limit = true;
+        } else {
+            is_limit |= swept.trials_of(reading).any(is_limited_by_generator);
+        }
     }
-    Some(match saturated.is_empty() {
-        true => GeneratorLimits::Everywhere,
-        false => GeneratorLimits::WhereItKeepsUp,
-    })
+    match (is_limit, is_application_limit) {
+        (false, _) => None,
+        (true, true) => Some(GeneratorLimits::WhereItKeepsUp),
+        (true, false) => Some(GeneratorLimits::Everywhere),
+    }
 }
 
 fn is_limited_by_generator(trial: &TrialResult) -> bool {

@@ -1,9 +1,11 @@
 //! What one method of a sweep shows over the axis: at which points it keeps up, its longest bursts, where it reads most.
 
-use crate::sustained::is_load_sent;
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use super::point::SweepPoint;
+use crate::sustained::is_load_sent;
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, Swept};
 
 /// A series, with the sweep that it belongs to.
@@ -29,15 +31,16 @@ pub fn searches_bursts(series: &Series) -> bool {
     series.readings.iter().any(|reading| reading.back_to_back.is_some())
 }
 
-/// Series without searches for bursts, those that keep up at most points first.
+/// Series without searches for bursts, those that keep up at most points first. The order of equal ones is kept.
 pub fn ranked(sweeps: &[SweepOutcome]) -> Vec<SeriesOfSweep<'_>> {
     let mut ranked = all_series(sweeps);
     ranked.retain(|of_sweep| !searches_bursts(of_sweep.series));
-    ranked.sort_by_key(|of_sweep| {
-        let kept = of_sweep.series.readings.iter().filter(|reading| !reading.falls_short()).count();
-        std::cmp::Reverse(kept)
-    });
+    ranked.sort_by_key(|of_sweep| Reverse(points_kept_up_with(of_sweep.series)));
     ranked
+}
+
+fn points_kept_up_with(series: &Series) -> usize {
+    series.readings.iter().filter(|reading| !reading.falls_short()).count()
 }
 
 /// Where a method keeps up.
@@ -70,44 +73,43 @@ pub enum KeptPoints {
 
 /// Where a method keeps up.
 pub fn keeps_up(swept: &Swept<'_>, series: &Series) -> KeepsUp {
-    let readings = &series.readings;
     let mut kept = Vec::new();
-    let mut first_short = readings.len();
     let mut unsent_points = 0;
-    for (nth, reading) in readings.iter().enumerate() {
-        let is_sent = is_sent(swept, reading);
-        if is_sent && !reading.falls_short() {
-            kept.push(reading);
+    for reading in &series.readings {
+        if reading.falls_short() {
             continue;
         }
-        first_short = first_short.min(nth);
-        unsent_points += usize::from(!reading.falls_short());
+        if is_sent(swept, reading) {
+            kept.push(reading);
+        } else {
+            unsent_points += 1;
+        }
     }
-    KeepsUp { points: kept_points(swept.outcome, readings, &kept, first_short), unsent_points }
+    KeepsUp { points: kept_points(swept.outcome, &series.readings, &kept), unsent_points }
 }
 
-fn kept_points(
-    sweep: &SweepOutcome,
-    readings: &[Reading],
-    kept: &[&Reading],
-    first_short: usize,
-) -> KeptPoints {
+/// The readings that are kept up with, named by the first or last of them where they are all up to a point, or from one on.
+fn kept_points(sweep: &SweepOutcome, readings: &[Reading], kept: &[&Reading]) -> KeptPoints {
     let [first, ..] = kept else { return KeptPoints::Nowhere };
     let last = kept[kept.len() - 1];
     if kept.len() == readings.len() {
         return KeptPoints::Everywhere;
     }
-    if sweep.unit.is_some() && kept.len() == first_short {
-        return KeptPoints::UpTo(SweepPoint::of_reading(sweep, last));
-    }
-    if sweep.unit.is_some() && first.point + kept.len() == sweep.points.len() {
-        return KeptPoints::From(SweepPoint::of_reading(sweep, first));
+    if !sweep.has_named_points() {
+        // Both lists are in the order of the axis. So if the last of them is the n-th reading, they are the first n.
+        if readings[kept.len() - 1].point == last.point {
+            return KeptPoints::UpTo(SweepPoint::of_reading(sweep, last));
+        }
+        // If as many points follow the first of them, they are all points to the end of the axis.
+        if first.point + kept.len() == sweep.points.len() {
+            return KeptPoints::From(SweepPoint::of_reading(sweep, first));
+        }
     }
     let points = kept.iter().map(|reading| SweepPoint::of_reading(sweep, reading)).collect();
     KeptPoints::Only { points }
 }
 
-/// Whether the generator sent the intended load in most trials of a point.
+/// Whether the generator sent the intended load in at least half of the trials of a point.
 fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
     let sent = swept.trials_of(reading).filter(|trial| is_load_sent(trial));
     2 * sent.count() >= reading.trials.len()
@@ -143,7 +145,7 @@ pub struct MeanBurst {
     pub lasts_s: Option<f64>,
 }
 
-/// The bursts of a method; `None` if none was found.
+/// The range of the bursts of a method; `None` if no burst was found.
 pub fn burst_range(sweep: &SweepOutcome, series: &Series) -> Option<BurstRange> {
     let mut bursts = Vec::new();
     for reading in &series.readings {
@@ -164,17 +166,22 @@ pub fn burst_range(sweep: &SweepOutcome, series: &Series) -> Option<BurstRange> 
 mod tests {
     use std::time::Duration;
 
-    use super::*;
+    use super::{KeepsUp, KeptPoints, keeps_up};
+    use crate::finding::sweep::point::SweepPoint;
     use crate::sweep::AxisKind;
-    use crate::sweep::outcome::PointRecord;
+    use crate::sweep::for_tests::{reading_of_each, series, sweep_of_loads};
+    use crate::sweep::outcome::{SweepOutcome, Swept};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};
 
-    /// A trial at a point of a sweep.
+    /// What became of the frames of the only trial at a point.
     #[derive(Clone, Copy)]
     enum Outcome {
+        /// All were sent and delivered.
         Clean,
+        /// Three of ten were lost.
         Lossy,
+        /// One of ten was not sent: more than a load may lack.
         Unsent,
     }
     use Outcome::{Clean, Lossy, Unsent};
@@ -189,65 +196,46 @@ mod tests {
         measured.result(number, Phase::Sweep, &profile("recv"), load, Duration::from_secs(1))
     }
 
-    /// Where a method with these outcomes, one a point, keeps up.
-    fn kept(outcomes: &[Outcome], unit: Option<&str>) -> KeepsUp {
-        let trials: Vec<TrialResult> =
-            outcomes.iter().zip(1..).map(|(outcome, number)| trial(number, *outcome)).collect();
-        let readings = trials
-            .iter()
-            .enumerate()
-            .map(|(point, trial)| Reading::from_trials(point, &[trial], None).unwrap());
-        let series = Series {
-            method: "recv".into(),
-            placement: None,
-            load: None,
-            unit_ns: None,
-            scaling: None,
-            readings: readings.collect(),
-        };
-        let points = (0..outcomes.len()).map(|index| PointRecord {
-            label: index.to_string(),
-            at: Some(index as f64),
-            refined: false,
-        });
-        let sweep = SweepOutcome {
-            axis: AxisKind::Load,
-            unit: unit.map(String::from),
-            seed: 0,
-            repeats: 1,
-            quiet_s: 0.0,
-            interval_method: None,
-            interval: String::new(),
-            points: points.collect(),
-            series: vec![series.clone()],
-            stopped: false,
-        };
-        keeps_up(&Swept::new(&sweep, &trials), &series)
+    /// Where a method keeps up over an axis with these outcomes, one a point.
+    fn kept_on_ordered_axis(outcomes: &[Outcome]) -> KeepsUp {
+        let mut trials = Vec::new();
+        let mut places = Vec::new();
+        for (number, outcome) in (1..).zip(outcomes) {
+            trials.push(trial(number, *outcome));
+            places.push(f64::from(number));
+        }
+        let sweep = sweep_of_loads(&places, vec![series("recv", reading_of_each(&trials))]);
+        keeps_up(&Swept::new(&sweep, &trials), &sweep.series[0])
     }
 
-    fn indices(points: &KeptPoints) -> Vec<usize> {
-        match points {
-            KeptPoints::Only { points } => points.iter().map(|point| point.index).collect(),
-            other => panic!("{other:?}"),
-        }
+    fn indices(points: &[SweepPoint]) -> Vec<usize> {
+        points.iter().map(|point| point.index).collect()
     }
 
     #[test]
     fn a_method_keeps_up_to_a_point_from_a_point_or_at_some() {
-        let unit = Some("packets/s");
-        assert_eq!(kept(&[Clean, Clean], unit).points, KeptPoints::Everywhere);
-        assert_eq!(kept(&[Lossy, Lossy], unit).points, KeptPoints::Nowhere);
-        let up_to = kept(&[Clean, Clean, Lossy], unit).points;
+        assert_eq!(kept_on_ordered_axis(&[Clean, Clean]).points, KeptPoints::Everywhere);
+        assert_eq!(kept_on_ordered_axis(&[Lossy, Lossy]).points, KeptPoints::Nowhere);
+        let up_to = kept_on_ordered_axis(&[Clean, Clean, Lossy]).points;
         assert!(matches!(&up_to, KeptPoints::UpTo(last) if last.index == 1), "{up_to:?}");
-        let from = kept(&[Lossy, Clean, Clean], unit).points;
+        let from = kept_on_ordered_axis(&[Lossy, Clean, Clean]).points;
         assert!(matches!(&from, KeptPoints::From(first) if first.index == 1), "{from:?}");
-        assert_eq!(indices(&kept(&[Clean, Lossy, Clean], unit).points), [0, 2]);
-        assert_eq!(indices(&kept(&[Clean, Clean, Lossy], None).points), [0, 1], "points without an order");
+        let only = kept_on_ordered_axis(&[Clean, Lossy, Clean]).points;
+        assert!(matches!(&only, KeptPoints::Only { points } if indices(points) == [0, 2]), "{only:?}");
+    }
+
+    #[test]
+    fn points_without_an_order_are_named_one_by_one() {
+        let trials = [trial(1, Clean), trial(2, Clean), trial(3, Lossy)];
+        let sweep = sweep_of_loads(&[0.0, 1.0, 2.0], vec![series("recv", reading_of_each(&trials))]);
+        let named = SweepOutcome { axis: AxisKind::Placement, unit: None, ..sweep };
+        let only = keeps_up(&Swept::new(&named, &trials), &named.series[0]).points;
+        assert!(matches!(&only, KeptPoints::Only { points } if indices(points) == [0, 1]), "{only:?}");
     }
 
     #[test]
     fn a_load_that_was_not_sent_is_not_kept_up_with() {
-        let found = kept(&[Clean, Unsent, Lossy], Some("packets/s"));
+        let found = kept_on_ordered_axis(&[Clean, Unsent, Lossy]);
         assert!(matches!(&found.points, KeptPoints::UpTo(last) if last.index == 0), "{found:?}");
         assert_eq!(found.unsent_points, 1);
     }

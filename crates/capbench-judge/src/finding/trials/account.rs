@@ -79,7 +79,7 @@ pub(super) fn unexplained(trials: &[TrialResult]) -> Vec<Found> {
     all
 }
 
-/// Trials with frames that are no delivered ones of the trial, or out of order.
+/// Trials with frames that arrived otherwise than they were sent.
 pub(super) fn odd_frames(trials: &[TrialResult]) -> Vec<Found> {
     let mut all = Vec::new();
     for trial in trials {

@@ -47,7 +47,8 @@ pub(super) fn stalls(trials: &[TrialResult]) -> Vec<Found> {
     all
 }
 
-/// Losses while the CPU stalled, of the trials that lost most of their frames in the softirq backlog.
+/// Losses while the CPU stalled, of the trials that lost most of their frames in the softirq backlog; `None` if there were none. A
+/// stalled CPU does not empty the backlog.
 fn lost_meanwhile(stalled_trials: &[StalledTrial<'_>]) -> Option<LostMeanwhile> {
     let mut sums = LostMeanwhile { lost_frames: 0, while_stalled_frames: 0 };
     for StalledTrial { trial, stalls } in stalled_trials {
@@ -56,7 +57,7 @@ fn lost_meanwhile(stalled_trials: &[StalledTrial<'_>]) -> Option<LostMeanwhile> 
             sums.while_stalled_frames += lost_while_stalled(trial, stalls);
         }
     }
-    Some(sums).filter(|sums| sums.while_stalled_frames > 0)
+    (sums.while_stalled_frames > 0).then_some(sums)
 }
 
 /// Whether the softirq backlog lost most of the trial's losses.
@@ -98,10 +99,10 @@ pub(super) fn retried(trials: &[TrialResult]) -> Vec<Found> {
     all
 }
 
-/// What the tracer took, at most. Its programs run on the CPU of the kernel's receive work while frames are sent.
+/// The largest time that the tracer took in a trial; `None` if it ran in none. Its programs run on the CPU of the kernel's receive work while frames are sent.
 pub(super) fn tracer_cost(trials: &[TrialResult]) -> Option<Found> {
     let mut traced = Vec::new();
-    let mut largest_ns = f64::NEG_INFINITY;
+    let mut largest_ns: f64 = 0.0;
     let mut cpu_ratio: f64 = 0.0;
     for trial in trials {
         let Some(ns_per_packet) = trial.cpu.tracer_ns_per_packet else { continue };

@@ -44,16 +44,17 @@ pub struct LossOfGenerator {
 
 /// What trials of several generators show; `None` if there are no such trials.
 pub(super) fn find(trials: &[TrialResult]) -> Option<Found> {
-    let of_several: Vec<&TrialResult> = trials.iter().filter(|trial| trial.generators.len() > 1).collect();
-    let generators = of_several.iter().map(|trial| trial.generators.len()).max()? as u32;
+    let together: Vec<&TrialResult> = trials.iter().filter(|trial| trial.generators.len() > 1).collect();
+    let generators = together.iter().map(|trial| trial.generators.len()).max()? as u32;
     let fact = TrialFinding::GeneratorsTogether {
         generators,
-        start_spread: largest_spread(&of_several),
-        losses: losses(&of_several),
+        start_spread: largest_spread(&together),
+        losses: losses(&together),
     };
-    Some(found(fact, numbers(&of_several)))
+    Some(found(fact, numbers(&together)))
 }
 
+/// The spread that is the largest share of the sending time; `None` if it is unknown of every trial.
 fn largest_spread(trials: &[&TrialResult]) -> Option<StartSpread> {
     let mut largest: Option<StartSpread> = None;
     for trial in trials {
@@ -66,12 +67,14 @@ fn largest_spread(trials: &[&TrialResult]) -> Option<StartSpread> {
     largest
 }
 
+/// The lost frames of each generator in all trials that know them.
 fn losses(trials: &[&TrialResult]) -> LossesOfGenerators {
     let mut by_location: BTreeMap<&str, u64> = BTreeMap::new();
     let mut is_known = false;
     for generator in trials.iter().flat_map(|trial| &trial.generators) {
-        is_known |= generator.lost.is_some();
-        *by_location.entry(&generator.location).or_default() += generator.lost.unwrap_or(0);
+        let Some(frames) = generator.lost else { continue };
+        is_known = true;
+        *by_location.entry(&generator.location).or_default() += frames;
     }
     if !is_known {
         return LossesOfGenerators::Unknown;
@@ -93,17 +96,24 @@ mod tests {
 
     use capbench_frames::rates::Pps;
     use capbench_model::for_tests::{measured, profile};
-    use capbench_model::trial::{Generator, Load, Phase};
+    use capbench_model::trial::{Generator, Load, Phase, TrialResult};
 
-    use super::*;
+    use super::{LossOfGenerator, LossesOfGenerators, StartSpread, find};
     use crate::finding::Finding;
+    use crate::finding::trials::TrialFinding;
 
+    /// The location of the generator with this number.
+    fn location(number: usize) -> String {
+        format!("ssh:gen{number}/eth1")
+    }
+
+    /// A trial of a second whose generators lost so many frames each, if that is known.
     fn trial(lost: &[Option<u64>]) -> TrialResult {
         let load = Load::Rate(Pps::new(1000.0).unwrap());
         let measured = measured(1000, 1000, 1000, 0);
         let mut trial = measured.result(1, Phase::FixedLoad, &profile("recv"), load, Duration::from_secs(1));
         for (number, lost) in lost.iter().enumerate() {
-            let location = format!("ssh:gen{number}/eth1");
+            let location = location(number);
             trial.generators.push(Generator { location, lost: *lost, ..Generator::default() });
         }
         trial
@@ -113,6 +123,7 @@ mod tests {
         find(&[trial]).unwrap().fact
     }
 
+    /// The fact about so many generators.
     fn together(generators: u32, losses: LossesOfGenerators) -> Finding {
         Finding::Trials(TrialFinding::GeneratorsTogether { generators, start_spread: None, losses })
     }
@@ -124,11 +135,14 @@ mod tests {
 
     #[test]
     fn the_start_of_several_is_compared_with_the_sending_time() {
-        let [mut near, mut far] = [(); 2].map(|()| trial(&[Some(0), Some(0)]));
-        near.disturbance.start_spread_ns = Some(20_000_000);
-        near.sending_s = 10.0;
-        far.disturbance.start_spread_ns = Some(12_000_000);
-        let found = find(&[near, far, trial(&[Some(0); 2])]).unwrap();
+        // 20 ms of 10 s are less than 12 ms of 1 s.
+        let mut long = trial(&[Some(0); 2]);
+        long.disturbance.start_spread_ns = Some(20_000_000);
+        long.sending_s = 10.0;
+        let mut short = trial(&[Some(0); 2]);
+        short.disturbance.start_spread_ns = Some(12_000_000);
+        let unknown = trial(&[Some(0); 2]);
+        let found = find(&[long, short, unknown]).unwrap();
         let Finding::Trials(TrialFinding::GeneratorsTogether { start_spread, .. }) = found.fact else {
             panic!("{found:?}");
         };
@@ -137,9 +151,9 @@ mod tests {
 
     #[test]
     fn those_that_lost_frames_are_listed_most_first() {
-        let loss =
-            |number: u32, frames| LossOfGenerator { location: format!("ssh:gen{number}/eth1"), frames };
-        let lost = vec![loss(1, 1200), loss(2, 7)];
+        let most = LossOfGenerator { location: location(1), frames: 1200 };
+        let least = LossOfGenerator { location: location(2), frames: 7 };
+        let lost = vec![most, least];
         let by_generator = LossesOfGenerators::ByGenerator { lost };
         assert_eq!(fact(trial(&[Some(0), Some(1200), Some(7)])), together(3, by_generator));
         assert_eq!(fact(trial(&[Some(0); 2])), together(2, LossesOfGenerators::None));

@@ -7,18 +7,27 @@ use capbench_model::trial::{Livelock, TrialResult};
 use super::{LivelockedTrial, TrialFinding, found, numbers};
 use crate::finding::Found;
 
+/// A trial in livelock, and the trial of its set-up that delivered most.
+#[derive(Clone, Copy)]
+struct Livelocked<'r> {
+    trial: &'r TrialResult,
+    best: Livelock,
+}
+
 /// Set-ups that deliver less at a higher load: the trial that delivered least against the best.
 pub(super) fn livelocks(trials: &[TrialResult]) -> Vec<Found> {
-    let mut worst_by_best: BTreeMap<u32, (&TrialResult, Livelock)> = BTreeMap::new();
+    // By the number of the best trial, which is the same for all trials of a set-up.
+    let mut worst_by_best: BTreeMap<u32, Livelocked<'_>> = BTreeMap::new();
     for trial in trials {
         let Some(best) = trial.livelock else { continue };
-        let worst = worst_by_best.entry(best.against).or_insert((trial, best));
-        if trial.delivered_pps < worst.0.delivered_pps {
-            *worst = (trial, best);
+        let livelocked = Livelocked { trial, best };
+        let worst = worst_by_best.entry(best.against).or_insert(livelocked);
+        if trial.delivered_pps < worst.trial.delivered_pps {
+            *worst = livelocked;
         }
     }
     let mut all = Vec::new();
-    for (trial, best) in worst_by_best.into_values() {
+    for Livelocked { trial, best } in worst_by_best.into_values() {
         let livelocked = LivelockedTrial {
             trial: trial.number,
             method: trial.profile.method.clone(),

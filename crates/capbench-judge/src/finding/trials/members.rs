@@ -1,6 +1,5 @@
 //! Trials of several members: how evenly they shared the frames, and whether flows stayed together.
 
-use crate::thresholds::EQUAL_MEMBER_SHARES;
 use capbench_model::members::{FanoutMode, Member, Members, imbalance};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{TrialFinding, found, numbers};
 use crate::finding::Found;
+use crate::thresholds::EQUAL_MEMBER_SHARES;
 
 /// How evenly members shared the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -40,21 +40,20 @@ pub enum UnequalBecause {
 pub(super) fn find(trials: &[TrialResult]) -> Vec<Found> {
     let of_several = trials.iter().filter(|trial| trial.members.len() > 1);
     let mut all = Vec::new();
-    for (method, own_trials) in by_key(of_several, |trial| &trial.profile.method) {
+    for (method, trials) in by_key(of_several, |trial| &trial.profile.method) {
+        let flow_sharings = trials.iter().filter_map(|trial| trial.flow_sharing);
         let fact = TrialFinding::MembersShared {
             method: method.clone(),
-            members: own_trials.iter().map(|trial| trial.members.len()).max().unwrap_or(0) as u32,
-            shares: shares(method, &own_trials),
-            flow_sharing: own_trials
-                .iter()
-                .filter_map(|trial| trial.flow_sharing)
-                .max_by_key(|sharing| sharing.split_frames),
+            members: trials.iter().map(|trial| trial.members.len()).max().unwrap_or(0) as u32,
+            shares: shares(method, &trials),
+            flow_sharing: flow_sharings.max_by_key(|sharing| sharing.split_frames),
         };
-        all.push(found(fact, numbers(&own_trials)));
+        all.push(found(fact, numbers(&trials)));
     }
     all
 }
 
+/// How evenly the members of a method shared the frames, in the most uneven of these trials.
 fn shares(method: &SavedMethod, trials: &[&TrialResult]) -> SharesOfMembers {
     let excesses = trials.iter().filter_map(|trial| imbalance(&trial.members));
     let busiest_excess_ratio = excesses.fold(0.0, f64::max);
@@ -64,6 +63,7 @@ fn shares(method: &SavedMethod, trials: &[&TrialResult]) -> SharesOfMembers {
     SharesOfMembers::Unequal { busiest_excess_ratio, cause: cause(method, trials) }
 }
 
+/// Why one member got more; `None` if the trials do not show it.
 fn cause(method: &SavedMethod, trials: &[&TrialResult]) -> Option<UnequalBecause> {
     if trials.iter().any(|trial| trial.flow_sharing.is_some_and(|sharing| sharing.flows == 1)) {
         return Some(UnequalBecause::OneFlow);
@@ -90,15 +90,19 @@ mod tests {
     use std::time::Duration;
 
     use capbench_model::for_tests::{measured, profile};
-    use capbench_model::members::FlowSharing;
-    use capbench_model::trial::{Load, Phase};
+    use capbench_model::members::{FlowSharing, Member};
+    use capbench_model::trial::{Load, Phase, TrialResult};
 
-    use super::*;
+    use super::{SharesOfMembers, UnequalBecause, find, shares};
     use crate::finding::Finding;
+    use crate::finding::trials::TrialFinding;
 
+    /// Every flow stayed with one member.
     const WHOLE: FlowSharing = FlowSharing { flows: 8, split: 0, split_frames: 0 };
+    /// Frames of three flows went to several members.
     const SPLIT: FlowSharing = FlowSharing { flows: 8, split: 3, split_frames: 1200 };
 
+    /// A trial whose members read so many frames each.
     fn trial(method: &str, read: &[u64], flow_sharing: Option<FlowSharing>) -> TrialResult {
         let profile = profile(method);
         let measured = measured(1000, 1000, 1000, 0);
@@ -118,10 +122,14 @@ mod tests {
         assert!(find(&[trial("recv+members=2", &[1000], None)]).is_empty());
     }
 
+    fn unequal(busiest_excess_ratio: f64, cause: Option<UnequalBecause>) -> SharesOfMembers {
+        SharesOfMembers::Unequal { busiest_excess_ratio, cause }
+    }
+
     #[test]
     fn the_excess_of_the_busiest_is_known_with_its_cause() {
-        let unequal = |busiest_excess_ratio, cause| SharesOfMembers::Unequal { busiest_excess_ratio, cause };
         assert_eq!(shares_of("recv+members=2", &[500, 500], SPLIT), SharesOfMembers::Equal);
+        // 504 frames are more than an equal share of 500 by 0.8 %, 506 by 1.2 %.
         assert_eq!(shares_of("recv+members=2", &[504, 496], SPLIT), SharesOfMembers::Equal);
         assert_ne!(shares_of("recv+members=2", &[506, 494], SPLIT), SharesOfMembers::Equal);
         assert_eq!(shares_of("recv+members=2", &[750, 250], WHOLE), unequal(0.5, None));
@@ -131,6 +139,7 @@ mod tests {
             shares_of("recv+members=2", &[1000, 0], one_flow),
             unequal(1.0, Some(UnequalBecause::OneFlow))
         );
+        // Each member of af-xdp has a receive queue. With one that reads nothing, all frames came in the queue of the other.
         assert_eq!(
             shares_of("af-xdp+members=2", &[1000, 0], WHOLE),
             unequal(1.0, Some(UnequalBecause::OneQueue))

@@ -90,7 +90,7 @@ pub enum TrialFinding {
         /// Why it does.
         reason: String,
     },
-    /// Frames arrived that no trial delivers, or out of order.
+    /// Frames arrived otherwise than they were sent.
     OddFrames {
         /// The trial.
         trial: u32,
@@ -241,7 +241,8 @@ impl TrialFinding {
     }
 }
 
-/// All facts, the most important first. Those on settings of the host come after what makes figures doubtful.
+/// All facts about trials, the most important first. `settings` are facts about settings of the host. They come after the facts that
+/// make figures doubtful.
 pub fn find(trials: &[TrialResult], settings: Vec<Found>) -> Vec<Found> {
     let mut found = account::invalid(trials);
     found.extend(account::unverified_senders(trials));

@@ -7,7 +7,7 @@ use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::{Limit, Order, Visits};
-use crate::reproduction::{Answer, ClaimEvidence};
+use crate::reproduction::{Answer, ClaimEvidence, ClaimText, ClaimValue};
 
 /// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
 #[derive(Debug, Default, Deserialize)]
@@ -72,7 +72,7 @@ impl Compare {
                 Ok(ends) => self.judge_groups(claim, &[ends]),
                 Err(text) => RuleAnswer {
                     answer: Answer::Inconclusive,
-                    evidence: ClaimEvidence::Figures { text },
+                    evidence: ClaimEvidence::Figures(text),
                     visits: all_visits(groups),
                     chance: Chance::Unknown,
                 },
@@ -96,14 +96,13 @@ impl Compare {
                 compared.push(Compared { at: &group.label, order, is_short });
             }
             let mut values = TextValues::from_operands(&group.visits).with("at", group.label.as_str());
-            texts.push(values.fill(claim.says("each")));
+            texts.push(values.text(claim.says("each")));
             missing = missing.or(values.missing);
         }
         if compared.is_empty() {
-            let text = claim.says("none").to_string();
             return RuleAnswer {
                 answer: Answer::Inconclusive,
-                evidence: ClaimEvidence::Figures { text },
+                evidence: ClaimEvidence::Figures(ClaimText::plain(claim.says("none"))),
                 visits,
                 chance: Chance::Unknown,
             };
@@ -112,14 +111,14 @@ impl Compare {
         let names: Vec<String> = groups.iter().flat_map(|group| &group.names).cloned().collect();
         let joined_by = if claim.says("joined_by").is_empty() { ", " } else { claim.says("joined_by") };
         let mut values = TextValues::from_operands(&visits)
-            .with("each", texts.join(joined_by))
+            .with("each", ClaimValue::Texts { texts, joined_by: joined_by.into() })
             .with("first", names[0].as_str())
             .with("last", names[names.len() - 1].as_str());
         values.missing = missing;
         let text = claim.text("all", with_orders(claim, &compared, values), &names);
         RuleAnswer {
             answer,
-            evidence: ClaimEvidence::Figures { text },
+            evidence: ClaimEvidence::Figures(text),
             chance: self.chance(answer, &compared),
             visits,
         }
@@ -182,7 +181,8 @@ fn with_orders<'v, 'm>(
     let is_short = compared.iter().any(|place| place.is_short);
     let is_undecided = compared.iter().any(|place| place.order == Order::Unknown && !place.is_short);
     let are_alike = compared.iter().any(|place| place.order == Order::Alike);
-    let short = if is_short { values.fill(claim.says("short")) } else { String::new() };
+    let short =
+        if is_short { ClaimValue::Text(values.text(claim.says("short"))) } else { ClaimValue::Nothing };
     values
         .with("short", short)
         .with("if_undecided", if is_undecided { claim.says("if_undecided") } else { "" })
@@ -190,14 +190,18 @@ fn with_orders<'v, 'm>(
 }
 
 /// The selected places.
-fn places(compared: &[Compared<'_>], is_selected: impl Fn(&Compared<'_>) -> bool) -> String {
-    let selected: Vec<&str> =
-        compared.iter().filter(|place| is_selected(place)).map(|place| place.at).collect();
-    if selected.is_empty() { "none".into() } else { selected.join(", ") }
+fn places(compared: &[Compared<'_>], is_selected: impl Fn(&Compared<'_>) -> bool) -> ClaimValue {
+    let mut labels = Vec::new();
+    for place in compared {
+        if is_selected(place) {
+            labels.push(place.at.to_string());
+        }
+    }
+    ClaimValue::Places { labels }
 }
 
 /// The first and the last place at which the limit is met, as one group; the claim's text if there are fewer than two.
-fn first_and_last<'m>(claim: &Claim, groups: &[Group<'m>], limit: Limit) -> Result<Group<'m>, String> {
+fn first_and_last<'m>(claim: &Claim, groups: &[Group<'m>], limit: Limit) -> Result<Group<'m>, ClaimText> {
     let mut meeting: Vec<&Group<'m>> = Vec::new();
     for group in groups {
         if group.visits.iter().all(|visits| visits.meets(limit, Figure::Captured)) {
@@ -205,10 +209,10 @@ fn first_and_last<'m>(claim: &Claim, groups: &[Group<'m>], limit: Limit) -> Resu
         }
     }
     match meeting[..] {
-        [] => Err(claim.says("none").into()),
+        [] => Err(ClaimText::plain(claim.says("none"))),
         [only] => {
             let mut values = TextValues::from_operands(&only.visits).with("at", only.label.as_str());
-            Err(values.fill(claim.says("one")))
+            Err(values.text(claim.says("one")))
         }
         [first, .., last] => Ok(Group {
             label: String::new(),

@@ -8,7 +8,7 @@ use crate::reproduction::measured::StepFacts;
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::{Limit, Visits};
-use crate::reproduction::{Answer, ClaimEvidence, Quantity};
+use crate::reproduction::{Answer, ClaimEvidence, ClaimValue, Quantity, Undecided};
 
 /// Packet loss begins at one of the points that the claim is `over`.
 #[derive(Debug, Deserialize)]
@@ -43,39 +43,42 @@ impl Onset {
         let begins = self.begins(&visits);
         let Begins { clean_before, lossy_from } = begins;
         let (answer, case) = self.answer(groups, begins, visits.len());
-        let point = if case == "open" { clean_before } else { lossy_from.unwrap_or(clean_before) };
+        let point = match lossy_from {
+            Some(lossy) if case != "open" => lossy,
+            _ => clean_before,
+        };
         let visits_there = visits.get(point).cloned().unwrap_or_default();
-        visits.truncate(match lossy_from {
-            _ if self.next_only => clean_before + 1,
-            Some(lossy) => lossy + 1,
-            None => visits.len(),
-        });
+        let last = if self.next_only { Some(clean_before) } else { lossy_from };
+        if let Some(last) = last {
+            visits.truncate(last + 1);
+        }
         let last_clean = clean_before.checked_sub(1).map_or("", |last| label(groups, last));
         let mut values = TextValues::from_operands(&visits).with("clean", last_clean);
-        let from = values.fill(claim.says(if last_clean.is_empty() { "nowhere" } else { "from" }));
+        let from = values.text(claim.says(if last_clean.is_empty() { "nowhere" } else { "from" }));
         let is_short = self.next_only && visits_there.fell_short();
         let captured = visits_there.median(Figure::Captured).unwrap_or_default();
         let loops: f64 = label(groups, point).parse().unwrap_or_default();
-        let loops_us = loops * step.map_or(0.0, |step| step.loop_ns) / 1e3;
         let values = values
-            .with("from", from)
+            .with("from", ClaimValue::Text(from))
             .with("at", label(groups, point))
-            .with("us", format!("{loops_us:.2}"))
-            .with("captured", Quantity::Captured.text(captured))
-            .with("why", self.why_undecided(&visits_there))
+            .with("us", ClaimValue::WorkTime { ns: loops * step.map_or(0.0, |step| step.loop_ns) })
+            .with("captured", ClaimValue::Figure { quantity: Quantity::Captured, value: captured })
+            .with("why", ClaimValue::Undecided { why: self.why_undecided(&visits_there) })
             .with("short", if is_short { claim.says("short") } else { "" });
-        let text = claim.text(case, values, &[]);
-        RuleAnswer { answer, evidence: ClaimEvidence::Figures { text }, visits, chance: Chance::Limit }
+        let evidence = ClaimEvidence::Figures(claim.text(case, values, &[]));
+        RuleAnswer { answer, evidence, visits, chance: Chance::Limit }
     }
 
     fn begins(&self, visits: &[Visits<'_>]) -> Begins {
-        let is_clean = |point: &&Visits<'_>| self.is_whole(point) && !(self.next_only && point.fell_short());
+        let is_lossy = Limit::Below(self.limit);
         Begins {
-            clean_before: visits.iter().take_while(is_clean).count(),
-            lossy_from: visits
-                .iter()
-                .position(|point| point.meets(Limit::Below(self.limit), Figure::Captured)),
+            clean_before: visits.iter().take_while(|point| self.is_clean(point)).count(),
+            lossy_from: visits.iter().position(|point| point.meets(is_lossy, Figure::Captured)),
         }
+    }
+
+    fn is_clean(&self, visits: &Visits<'_>) -> bool {
+        self.is_whole(visits) && !(self.next_only && visits.fell_short())
     }
 
     /// Whether no packet is lost at a point.
@@ -101,11 +104,11 @@ impl Onset {
     }
 
     /// Why a point does not show whether packets are lost.
-    fn why_undecided(&self, visits: &Visits<'_>) -> &'static str {
+    fn why_undecided(&self, visits: &Visits<'_>) -> Undecided {
         if self.next_only && visits.fell_short() && self.is_whole(visits) {
-            return "the generator does not reach the wire's rate";
+            return Undecided::LoadNotReached;
         }
-        visits.why_inconclusive()
+        visits.why_undecided()
     }
 }
 

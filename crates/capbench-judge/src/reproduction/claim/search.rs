@@ -8,7 +8,7 @@ use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
-use crate::reproduction::{ClaimEvidence, Judgement};
+use crate::reproduction::{ClaimEvidence, ClaimValue, Judgement};
 
 /// A claim that throughput by searches is below what best effort captures.
 #[derive(Debug, Deserialize)]
@@ -45,14 +45,14 @@ impl Search {
             visits.push(best_effort);
         }
         let values = TextValues::from_operands(&visits)
-            .with("below", cases.confirming.to_string())
-            .with("decided", (cases.confirming + cases.contrary).to_string())
-            .with("searched", cases.all.to_string());
+            .with("below", ClaimValue::count(cases.confirming as u64))
+            .with("decided", ClaimValue::count((cases.confirming + cases.contrary) as u64))
+            .with("searched", ClaimValue::count(cases.all as u64));
         let text = claim.text("all", values, &[]);
         let answer = cases.answer(1, None);
         let mut judgement = claim.judgement(RuleAnswer {
             answer,
-            evidence: ClaimEvidence::Figures { text },
+            evidence: ClaimEvidence::Figures(text),
             visits,
             chance: Chance::Unknown,
         });

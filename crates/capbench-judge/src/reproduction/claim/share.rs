@@ -7,7 +7,7 @@ use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::{Limit, Visits};
-use crate::reproduction::{Answer, ClaimEvidence, Quantity};
+use crate::reproduction::{Answer, ClaimEvidence, ClaimValue, Quantity};
 
 /// A claim that shares meet limits.
 #[derive(Debug, Deserialize)]
@@ -65,22 +65,22 @@ impl Share {
         // Without a trial the text says that the first operand was not measured.
         values.missing = least.is_none().then_some(0);
         if let Some(named) = changed.or(undecided) {
-            let captured = named.visits.text(Figure::Captured);
+            let captured = named.visits.median(Figure::Captured).unwrap_or_default();
             values = values
                 .with("which", named.name)
-                .with("captured", captured.unwrap_or_else(|| Quantity::Captured.text(0.0)))
-                .with("why", named.visits.why_inconclusive())
-                .with("because", &named.limits.because);
+                .with("captured", ClaimValue::Figure { quantity: Quantity::Captured, value: captured })
+                .with("why", ClaimValue::Undecided { why: named.visits.why_undecided() })
+                .with("because", named.limits.because.as_str());
         }
         let are_most =
             self.most.is_some_and(|limit| visits.iter().all(|entry| entry.meets(limit, self.share)));
         let labels: Vec<&str> = groups.iter().map(|group| group.label.as_str()).collect();
         values = values
-            .with("least", least.map_or_else(String::new, at_least))
+            .with("least", least.map_or(ClaimValue::Nothing, |share| ClaimValue::LeastShare { share }))
             .with("most", if are_most { claim.says("most") } else { "" })
             .with("over", labels.join(", "));
-        let text = claim.text(case, values, &names);
-        RuleAnswer { answer, evidence: ClaimEvidence::Figures { text }, visits, chance: Chance::Limit }
+        let evidence = ClaimEvidence::Figures(claim.text(case, values, &names));
+        RuleAnswer { answer, evidence, visits, chance: Chance::Limit }
     }
 
     fn limited_visits<'g, 'm>(&'g self, groups: &'g [Group<'m>]) -> Vec<LimitedVisits<'g, 'm>> {
@@ -94,10 +94,4 @@ impl Share {
         }
         limited
     }
-}
-
-/// The smallest share; without "at least" if nothing was lost.
-fn at_least(share: f64) -> String {
-    let at_least = if share < 1.0 { "at least " } else { "" };
-    format!("{at_least}{}", Quantity::Captured.text(share))
 }

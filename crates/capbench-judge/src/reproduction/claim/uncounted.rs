@@ -2,9 +2,9 @@
 
 use super::{Claim, Group, all_visits};
 use crate::reproduction::judging::{Chance, RuleAnswer};
-use crate::reproduction::measured::text::{TextValues, buffered_note};
+use crate::reproduction::measured::text::{TextValues, buffered_share};
 use crate::reproduction::measured::visits::Visits;
-use crate::reproduction::{Answer, ClaimEvidence, Quantity};
+use crate::reproduction::{Answer, ClaimEvidence, ClaimValue};
 use crate::thresholds::UNCOUNTED_LOSS_SHARE;
 use capbench_model::ledger::LostAt;
 
@@ -31,15 +31,6 @@ impl Losses {
         losses.places = LostAt::sum(places);
         losses
     }
-
-    /// The places with their frames, in words.
-    fn places_in_words(&self) -> String {
-        let mut places = Vec::new();
-        for lost in &self.places {
-            places.push(format!("{} in {}", count(lost.frames), lost.place.key()));
-        }
-        places.join(", ")
-    }
 }
 
 /// Holds if more than a few of the lost frames are counted nowhere.
@@ -48,11 +39,11 @@ pub(super) fn judge<'m>(claim: &Claim, groups: &[Group<'m>]) -> RuleAnswer<'m> {
     let losses = Losses::from_visits(&visits);
     let (answer, case) = answer(&losses, &visits);
     let values = TextValues::from_operands(&visits)
-        .with("lost", count(losses.lost))
-        .with("uncounted", count(losses.uncounted))
-        .with("places", losses.places_in_words());
-    let text = claim.text(case, values, &[]);
-    RuleAnswer { answer, evidence: ClaimEvidence::Figures { text }, visits, chance: Chance::Unknown }
+        .with("lost", ClaimValue::count(losses.lost))
+        .with("uncounted", ClaimValue::count(losses.uncounted))
+        .with("places", ClaimValue::Losses { losses: losses.places });
+    let evidence = ClaimEvidence::Figures(claim.text(case, values, &[]));
+    RuleAnswer { answer, evidence, visits, chance: Chance::Unknown }
 }
 
 /// The answer, and the case of the claim's text.
@@ -68,14 +59,12 @@ fn answer(losses: &Losses, visits: &[Visits<'_>]) -> (Answer, &'static str) {
         return (if is_few { Answer::Inconclusive } else { Answer::Holds }, "uncounted");
     }
     if losses.lost == 0 {
-        let is_buffered = !buffered_note(visits).is_empty();
-        return (if is_buffered { Answer::Inconclusive } else { Answer::Changed }, "lossless");
+        return (
+            if buffered_share(visits).is_some() { Answer::Inconclusive } else { Answer::Changed },
+            "lossless",
+        );
     }
     (Answer::Changed, "counted")
-}
-
-fn count(frames: u64) -> String {
-    Quantity::Count.text(frames as f64)
 }
 
 #[cfg(test)]

@@ -4,10 +4,9 @@
 use serde::Deserialize;
 
 use super::figure::{Figure, buffered};
-use crate::reproduction::Cell;
+use crate::reproduction::{Cell, TableNote, Undecided};
 use crate::sustained::is_published_load_sent;
 use crate::thresholds::BUFFERED_SHARE;
-use capbench_model::figures::percent;
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::median;
 use capbench_model::trial::{TrialResult, Verdict};
@@ -79,27 +78,23 @@ impl<'t> Visits<'t> {
         median(self.values(figure))
     }
 
-    /// The median of a figure as a text; `None` if a trial does not know it.
-    pub(crate) fn text(&self, figure: Figure) -> Option<String> {
-        Some(figure.quantity().text(self.median(figure)?))
-    }
-
     /// A figure as a table cell, marked if the generator or buffers affect it, "at least" if the kernel only samples it.
     pub fn cell(&self, figure: Figure) -> Cell {
         let Some(estimate) = Estimate::of(self.values(figure)) else { return Cell::default() };
         let is_buffered = figure.counts_buffered() && self.buffered_share() > BUFFERED_SHARE;
+        let note = match (self.fell_short(), is_buffered) {
+            (true, true) => Some(TableNote::LoadNotReachedAndBuffered { above: BUFFERED_SHARE }),
+            (true, false) => Some(TableNote::LoadNotReached),
+            (false, true) => Some(TableNote::Buffered { above: BUFFERED_SHARE }),
+            (false, false) => None,
+        };
         let is_sampled = self.trials.iter().any(|trial| trial.cpu.split_is_sampled);
         Cell {
             value: Some(estimate.median),
             low: estimate.low,
             high: estimate.high,
             at_least: figure == Figure::ApplicationLoad && is_sampled,
-            mark: match (self.fell_short(), is_buffered) {
-                (true, true) => Some('x'),
-                (true, false) => Some('g'),
-                (false, true) => Some('b'),
-                (false, false) => None,
-            },
+            mark: note.and_then(|note| note.mark()),
             trials: self.numbers(),
         }
     }
@@ -128,14 +123,12 @@ impl<'t> Visits<'t> {
     }
 
     /// Why neither a limit nor its contrary is met.
-    pub(crate) fn why_inconclusive(&self) -> &'static str {
+    pub(crate) fn why_undecided(&self) -> Undecided {
         match self.trials.len() {
-            0 => "it was not measured",
-            1 => "one visit is not enough",
-            _ if self.buffered_share() > BUFFERED_SHARE => {
-                "buffers absorbed the excess until sending had ended, so it needs a longer trial (--scale)"
-            }
-            _ => "its visits do not agree",
+            0 => Undecided::NotMeasured,
+            1 => Undecided::OneVisit,
+            _ if self.buffered_share() > BUFFERED_SHARE => Undecided::Buffered,
+            _ => Undecided::VisitsDisagree,
         }
     }
 
@@ -143,33 +136,6 @@ impl<'t> Visits<'t> {
     pub(crate) fn against(&self, other: &Visits<'_>, figure: Figure, margin: f64) -> Order {
         order(&self.values(figure), &other.values(figure), margin)
     }
-}
-
-/// A mark of numbers in a table of a publication.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// The letter after a number.
-    pub letter: char,
-    /// What it means.
-    pub meaning: String,
-}
-
-/// The marks: the generator did not reach the load, buffers increased the number, or both.
-pub fn marks() -> [Mark; 3] {
-    let few = percent(BUFFERED_SHARE);
-    let short = "g: the generator sent less than the load of the publication; captured is the share of what it did send.";
-    let buffered = format!(
-        "b: more than {few} of what was sent was still in buffers when sending ended, and counts as captured; a longer trial \
-         may lose as much in the same time."
-    );
-    let both = format!(
-        "x: both: the generator sent less than the load, and buffers held more than {few} of what it sent."
-    );
-    [
-        Mark { letter: 'g', meaning: short.into() },
-        Mark { letter: 'b', meaning: buffered },
-        Mark { letter: 'x', meaning: both },
-    ]
 }
 
 /// Compares visits. One visit each proves nothing: the effect of chance is unknown then.

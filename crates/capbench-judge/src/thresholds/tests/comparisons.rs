@@ -1,8 +1,9 @@
 //! Comparisons of runs, of methods that took turns, and of hosts.
 
 use capbench_model::environment::Environment;
+use capbench_model::trial::{Phase, TrialResult};
 
-use super::*;
+use super::trial;
 use crate::JudgeError;
 use crate::comparison::hosts::{DatasetRun, Figure, Figures, HostsCompared, of_figures};
 use crate::comparison::runs::of_runs;
@@ -11,34 +12,30 @@ use crate::comparison::{Comparison, Judgement, Measure, Pair, Setup, Thresholds,
 use crate::run::RunFacts;
 use crate::thresholds::REPORTED_CHANGE_OF_HOSTS;
 
-/// Ten pairs of trials: the second of each is changed.
-fn judgement_of_pairs(
-    measure: Measure,
-    before: &TrialResult,
-    change: impl Fn(&TrialResult, f64) -> TrialResult,
-) -> Judgement {
+/// The judgement of a figure by ten pairs of trials. The second of each pair is of another method. `now` makes it from the noise of
+/// the pair: a share of up to 9 millionths, so that repeats are not equal.
+fn judgement_of_pairs(measure: Measure, then: &TrialResult, now: impl Fn(f64) -> TrialResult) -> Judgement {
     let mut trials = Vec::new();
     let mut pairs = Vec::new();
     for nth in 0..10 {
-        let noise = f64::from(nth) * 1e-6;
-        let then = TrialResult { number: 2 * nth + 1, ..before.clone() };
-        let mut now = TrialResult { number: 2 * nth + 2, ..change(before, noise) };
+        let then = TrialResult { number: 2 * nth + 1, ..then.clone() };
+        let mut now = TrialResult { number: 2 * nth + 2, ..now(f64::from(nth) * 1e-6) };
         now.profile.method = "recv".into();
         pairs.push(Pair { then: then.number, now: now.number });
         trials.extend([then, now]);
     }
     let compared = of_pairs(&trials, &pairs, Thresholds::default());
-    let of_measure = compared[0].contrasts.iter().find(|contrast| contrast.measure == measure);
-    of_measure.expect("it is compared").judgement
+    let mut contrasts = compared[0].contrasts.iter();
+    contrasts.find(|contrast| contrast.measure == measure).expect("it is compared").judgement
 }
 
 #[test]
 fn a_change_of_a_rate_is_reported_from_a_twentieth_on() {
-    let before = TrialResult { intended_pps: None, delivered_pps: 1e5, ..trial(100_000, 1000) };
+    let then = TrialResult { intended_pps: None, delivered_pps: 1e5, ..trial(100_000, 1000) };
     for (slower, judgement) in [(0.048, Judgement::BelowThreshold), (0.052, Judgement::Regression)] {
-        let found = judgement_of_pairs(Measure::DeliveredRate, &before, |before, noise| TrialResult {
+        let found = judgement_of_pairs(Measure::DeliveredRate, &then, |noise| TrialResult {
             delivered_pps: 1e5 * (1.0 - slower - noise),
-            ..before.clone()
+            ..then.clone()
         });
         assert_eq!(found, judgement, "{slower} less");
     }
@@ -46,15 +43,15 @@ fn a_change_of_a_rate_is_reported_from_a_twentieth_on() {
 
 #[test]
 fn a_change_of_a_loss_is_reported_from_a_thousandth_on() {
-    let before = trial(100_000, 1000);
+    let then = trial(100_000, 1000);
     for (more, judgement) in [(95, Judgement::BelowThreshold), (105, Judgement::Regression)] {
-        let found = judgement_of_pairs(Measure::LossRatio, &before, |_, noise| {
-            trial(100_000, 1000 + more + (noise * 1e5) as u64)
-        });
+        // The noise is less than a frame.
+        let found = judgement_of_pairs(Measure::LossRatio, &then, |_| trial(100_000, 1000 + more));
         assert_eq!(found, judgement, "{more} of 100,000 frames more");
     }
 }
 
+/// Compares two runs of these trials on one host.
 fn compared_runs(then: &[TrialResult], now: &[TrialResult]) -> Comparison {
     let environment = Environment::default();
     let then = RunFacts {
@@ -74,11 +71,13 @@ fn compared_runs(then: &[TrialResult], now: &[TrialResult]) -> Comparison {
 
 #[test]
 fn costs_at_common_loads_that_differ_by_more_than_a_tenth_are_not_compared() {
+    // A trial at a fixed load is compared in any case, so that the runs have something in common.
+    let fixed = TrialResult { number: 1, phase: Phase::FixedLoad, ..trial(100_000, 0) };
+    let then = TrialResult { number: 2, ..trial(100_000, 0) };
+    // A trial of each run is left out. A tenth of the higher load of 113,000 packets/s is 11,300.
     for (pps, left_out) in [(109_000.0, 0), (113_000.0, 2)] {
-        // A trial at a fixed load is compared in any case.
-        let fixed = |number| TrialResult { number, phase: Phase::FixedLoad, ..trial(100_000, 0) };
-        let common = |pps| TrialResult { number: 2, intended_pps: Some(pps), ..trial(100_000, 0) };
-        let compared = compared_runs(&[fixed(1), common(100_000.0)], &[fixed(1), common(pps)]);
+        let now = TrialResult { intended_pps: Some(pps), ..then.clone() };
+        let compared = compared_runs(&[fixed.clone(), then.clone()], &[fixed.clone(), now]);
         let trials: u32 = compared.left_out.iter().map(|left_out| left_out.trials).sum();
         assert_eq!(trials, left_out, "{pps} packets/s: {:?}", compared.left_out);
     }
@@ -100,8 +99,9 @@ fn a_host_whose_cpu_or_work_differs_by_a_twentieth_is_noted() {
     }
 }
 
-/// Eight hosts with four runs of each of two kernels.
-fn hosts(change: f64, pps: [f64; 2]) -> Result<HostsCompared, JudgeError> {
+/// Compares two kernels on eight hosts with four runs of each: the second one costs more by this share. The runs of the kernels have
+/// these common loads.
+fn hosts(more_cost: f64, common_pps: [f64; 2]) -> Result<HostsCompared, JudgeError> {
     let load = Some(COMMON_LOAD.into());
     let setup = Setup { method: Some("recv".into()), load, ..Setup::default() };
     let values = vec!["6.1".into(), "6.2".into()];
@@ -114,8 +114,9 @@ fn hosts(change: f64, pps: [f64; 2]) -> Result<HostsCompared, JudgeError> {
                 setup: 0,
                 value_of: Some(kernel),
                 measure: Measure::TotalCost,
-                value: 100.0 * (1.0 + kernel as f64 * change) * (1.0 + 1e-6 * (host * run) as f64),
-                intended_pps: Some(pps[kernel]),
+                // Runs differ by up to 49 millionths.
+                value: 100.0 * (1.0 + kernel as f64 * more_cost) * (1.0 + 1e-6 * (host * run) as f64),
+                intended_pps: Some(common_pps[kernel]),
                 is_at_least: false,
             });
             figures.runs.push(DatasetRun {
@@ -133,15 +134,15 @@ fn hosts(change: f64, pps: [f64; 2]) -> Result<HostsCompared, JudgeError> {
 
 #[test]
 fn a_change_of_hosts_is_reported_from_half_a_percent_on() {
-    for (change, judgement) in [(0.0048, Judgement::BelowThreshold), (0.0052, Judgement::Regression)] {
-        let compared = hosts(change, [1e5, 1e5]).unwrap().comparison;
-        assert_eq!(compared.contrasts[0].judgement, judgement, "{change}");
+    for (more_cost, judgement) in [(0.0048, Judgement::BelowThreshold), (0.0052, Judgement::Regression)] {
+        let compared = hosts(more_cost, [1e5, 1e5]).unwrap().comparison;
+        assert_eq!(compared.contrasts[0].judgement, judgement, "{more_cost}");
     }
 }
 
 #[test]
 fn hosts_whose_common_loads_differ_by_more_than_a_tenth_are_not_compared() {
-    // The share is that of the higher load.
+    // A tenth is one of the higher load: 11,000 and 11,200 packets/s.
     assert!(hosts(0.1, [1e5, 1.1e5]).is_ok());
     assert!(hosts(0.1, [1e5, 1.12e5]).is_err());
 }

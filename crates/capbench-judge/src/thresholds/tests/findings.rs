@@ -1,43 +1,70 @@
 //! What a run shows.
 
 use capbench_model::environment::Environment;
-use capbench_model::loss_pattern::Window;
+use capbench_model::loss_pattern::{LossPattern, Window};
+use capbench_model::trial::{Phase, TrialResult};
 
-use super::*;
+use super::trial;
 use crate::finding::{Finding, bench, loss_pattern};
 use crate::limit::Limit;
 use crate::recommendation::{Conclusion, Question, Ranking, Recommendation, recommend};
 use crate::run::RunFacts;
 
-/// Facts about the loss pattern of a trial of 100,000 frames.
+/// Number of facts about a trial of 100,000 frames that lost frames in this pattern.
 fn facts(pattern: LossPattern) -> usize {
     let lossy = TrialResult { loss_pattern: Some(pattern), ..trial(100_000, 1000) };
     loss_pattern::find(&[lossy]).len()
 }
 
+/// Losses of a trial of 100,000 frames, of which one window had some.
+struct AtStart {
+    windows: u64,
+    lost: u64,
+    /// How many of them were lost in the first window.
+    lost_at_start: u64,
+}
+
+impl AtStart {
+    fn is_fact(&self) -> bool {
+        let pattern = LossPattern::in_windows(100_000, self.lost, self.windows, 1);
+        facts(LossPattern { lost_at_start: self.lost_at_start, ..pattern }) == 1
+    }
+}
+
 #[test]
 fn loss_is_at_the_start_in_five_windows_of_a_hundred_frames_nine_tenths_of_them() {
-    let at_start = |windows, lost, lost_at_start| {
-        facts(LossPattern { lost_at_start, ..LossPattern::in_windows(100_000, lost, windows, 1) })
-    };
-    assert_eq!((at_start(5, 1000, 1000), at_start(4, 1000, 1000)), (1, 0), "windows");
-    assert_eq!((at_start(10, 100, 100), at_start(10, 99, 99)), (1, 0), "lost frames");
-    assert_eq!((at_start(10, 1000, 910), at_start(10, 1000, 890)), (1, 0), "share of them at the start");
+    let whole = AtStart { windows: 5, lost: 1000, lost_at_start: 1000 };
+    assert!(whole.is_fact());
+    assert!(!AtStart { windows: 4, ..whole }.is_fact());
+    assert!(AtStart { windows: 10, lost: 100, lost_at_start: 100 }.is_fact());
+    assert!(!AtStart { windows: 10, lost: 99, lost_at_start: 99 }.is_fact());
+    assert!(AtStart { windows: 10, lost: 1000, lost_at_start: 910 }.is_fact());
+    assert!(!AtStart { windows: 10, lost: 1000, lost_at_start: 890 }.is_fact());
+}
+
+/// Whether the worst window of a trial that lost 1 % of its frames is a fact.
+fn is_worst_window_fact(sent: u64, lost: u64) -> bool {
+    let worst_window = Some(Window { from_ns: 0, length_ns: 100_000_000, sent, lost });
+    facts(LossPattern { worst_window, ..LossPattern::in_windows(100_000, 1000, 10, 10) }) == 1
 }
 
 #[test]
 fn a_window_is_a_fact_if_it_lost_three_times_the_share_of_the_trial() {
-    // The trial lost 1 %.
-    let worst = |sent, lost| {
-        let worst_window = Some(Window { from_ns: 0, length_ns: 100_000_000, sent, lost });
-        facts(LossPattern { worst_window, ..LossPattern::in_windows(100_000, 1000, 10, 10) })
-    };
-    assert_eq!((worst(10_000, 290), worst(10_000, 310)), (0, 1));
-    assert_eq!((worst(1000, 99), worst(1000, 101)), (0, 1), "a hundred frames");
+    assert!(!is_worst_window_fact(10_000, 290), "2.9 % of its frames");
+    assert!(is_worst_window_fact(10_000, 310), "3.1 % of its frames");
+    assert!(!is_worst_window_fact(1000, 99), "less than a hundred frames");
+    assert!(is_worst_window_fact(1000, 101));
+}
+
+/// Whether a fact says that one thread has no time for the load.
+fn is_no_time(fact: &Finding) -> bool {
+    let Finding::Bench(bench::BenchFinding::Verdict(verdict)) = fact else { return false };
+    matches!(verdict, bench::BenchVerdict::NoTime { .. })
 }
 
 #[test]
 fn an_application_has_no_time_if_it_fills_a_cpu_by_a_fifth_more() {
+    // At 100,000 packets/s, 12,000 ns a packet fill 1.2 CPUs.
     for (app_ns, has_no_time) in [(11_900.0, false), (12_100.0, true)] {
         let mut lossy = TrialResult { phase: Phase::FixedLoad, ..trial(100_000, 5000) };
         lossy.cpu.app_ns_per_packet = Some(app_ns);
@@ -57,10 +84,6 @@ fn an_application_has_no_time_if_it_fills_a_cpu_by_a_fifth_more() {
             searches: &[],
             sweeps: &[],
             soak: None,
-        };
-        let is_no_time = |fact: &Finding| {
-            let Finding::Bench(bench::BenchFinding::Verdict(verdict)) = fact else { return false };
-            matches!(verdict, bench::BenchVerdict::NoTime { .. })
         };
         let answers = bench::answers(Some(&known), &run);
         assert_eq!(answers.iter().any(|found| is_no_time(&found.fact)), has_no_time, "{app_ns} ns");

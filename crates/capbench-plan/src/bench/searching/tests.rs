@@ -5,6 +5,7 @@ use crate::for_tests::{Collected, searching_bench_plan};
 use crate::simulated::tampered::Tampered;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::{measured, profile, setup};
+use capbench_model::trial::Verdict;
 
 /// Trials of 400 ms for a precision of 5 %.
 fn searching() -> Searching {

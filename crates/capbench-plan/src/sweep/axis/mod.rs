@@ -25,7 +25,7 @@ use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 
 /// Reads a load from the name of a flag and the text behind it.
-pub type ReadLoad = dyn Fn(&str, &str) -> std::result::Result<Load, String>;
+pub type ReadLoad<'r> = dyn Fn(&str, &str) -> std::result::Result<Load, String> + 'r;
 
 /// The points that a user asks for, as written.
 pub struct Request<'r> {
@@ -48,7 +48,7 @@ pub struct Request<'r> {
     /// Number of CPUs that the capture may use; `None` if it is on another host.
     pub cpus: Option<usize>,
     /// Reads a load from the name of a flag and the text behind it. An error names the flag.
-    pub read_load: &'r ReadLoad,
+    pub read_load: &'r ReadLoad<'r>,
 }
 
 impl Request<'_> {

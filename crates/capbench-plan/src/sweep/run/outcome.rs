@@ -3,8 +3,9 @@
 use super::{Course, CoursePoint, Key};
 use crate::sweep::axis::{Point, method_of_series};
 use capbench_judge::sweep::Analysis;
+use capbench_judge::sweep::members_growth::MembersStep;
 use capbench_judge::sweep::outcome::{PointRecord, Reading, Series, SweepOutcome};
-use capbench_judge::sweep::scaling::{Scaling, Step};
+use capbench_judge::sweep::scaling::Scaling;
 use capbench_model::saved::Saved;
 use capbench_model::statistics::interval::{IntervalMethod, median};
 use capbench_model::trial::{TrialResult, Verdict};
@@ -75,7 +76,7 @@ impl Course<'_, '_> {
     }
 
     /// A reading of a number of members with its valid trials.
-    fn step<'r>(&'r self, reading: &'r Reading, key: Key) -> Option<Step<'r>> {
+    fn step<'r>(&'r self, reading: &'r Reading, key: Key) -> Option<MembersStep<'r>> {
         let members = coordinate(&self.points[key.point].point)?;
         let mut trials = Vec::new();
         for visit in self.visits.get(&key)? {
@@ -83,7 +84,7 @@ impl Course<'_, '_> {
                 trials.push(&visit.trial);
             }
         }
-        Some(Step { members, reading, trials })
+        Some(MembersStep { members, reading, trials })
     }
 
     /// Time of a unit of work on an idle CPU, ns: as requested, or the median of what trials measured. So the cost of a packet

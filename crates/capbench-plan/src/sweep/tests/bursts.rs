@@ -10,7 +10,7 @@ use crate::simulated::tampered::Tampered;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::BackToBackTest;
 use capbench_judge::bursts::BurstEnd;
-use capbench_judge::sweep::back_to_back::BackToBack;
+use capbench_judge::sweep::back_to_back::{BackToBack, InvalidTrial};
 use capbench_model::trial::Trial;
 
 const SLOT: ByteCount = ByteCount(2048);
@@ -88,7 +88,8 @@ fn a_search_that_an_invalid_burst_ends_says_so_and_keeps_its_overload() {
     assert_eq!(reading.trials, [1], "the overload stands");
     let burst = &reading.back_to_back.as_ref().unwrap().searches[0];
     assert_eq!((burst.end, burst.frames, &burst.trials), (BurstEnd::Invalid, None, &vec![1, 2, 3, 4]));
-    assert_eq!(burst.because.as_deref(), Some("trial 4: its account contradicts itself"));
+    let because = "its account contradicts itself".into();
+    assert_eq!(burst.because_fact, Some(InvalidTrial { trial: Some(4), because }));
 }
 
 #[test]

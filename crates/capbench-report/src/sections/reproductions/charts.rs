@@ -5,6 +5,7 @@ use capbench_judge::reproduction::{Column as SavedColumn, Comparison, Quantity, 
 use super::words::{joined, unit, words_of};
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Series};
 use crate::sections::parts::{self, linear, logarithmic, names, series};
+use crate::sentences::table_notes;
 
 /// An axis of numbers is logarithmic if its ends differ by more than this factor.
 const WIDE: f64 = 50.0;
@@ -94,7 +95,8 @@ fn quantity_chart(comparison: &Comparison, quantity: Quantity, id: &str) -> Opti
     };
     let id = format!("{}-{id}", comparison.id);
     let y = linear(label, unit(quantity));
-    let chart = parts::chart(&id, comparison.caption.clone(), kind, x, y, lines).noting(&comparison.notes);
+    let chart =
+        parts::chart(&id, comparison.caption.clone(), kind, x, y, lines).noting(table_notes(comparison));
     Some(if kind == Kind::Lines { chart.marking(planned) } else { chart })
 }
 

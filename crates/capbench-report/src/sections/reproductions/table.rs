@@ -6,6 +6,7 @@ use capbench_judge::reproduction::{
 
 use super::words::{heading, key, unit};
 use crate::model::{Cell, Column, Row, Table, Trials};
+use crate::sentences::table_notes;
 
 /// The table with its published and its measured columns.
 pub(super) fn table(comparison: &Comparison) -> Table {
@@ -15,7 +16,7 @@ pub(super) fn table(comparison: &Comparison) -> Table {
     for column in &comparison.columns {
         columns.push(Column::new(&key(column), &heading(column), unit(column.quantity)));
     }
-    let mut notes = comparison.notes.clone();
+    let mut notes = table_notes(comparison);
     notes.extend(notes_of_marks(comparison));
     Table {
         id: comparison.id.clone(),

@@ -55,6 +55,7 @@ fn comparison() -> Comparison {
             ),
         ],
         notes: vec!["!: above the wire.".into()],
+        note_facts: Vec::new(),
         curves: Some(Quantity::PacketsPerSecond),
     }
 }

@@ -1,6 +1,6 @@
 //! The words of goals: what their keys mean, where presets are from, and a goal with all its attributes.
 
-use capbench_judge::search::Goal;
+use capbench_judge::search::{Goal, Width};
 
 /// The meaning of a key of a goal.
 #[derive(Clone, Copy, Debug)]
@@ -51,9 +51,17 @@ pub fn words(goal: &Goal) -> String {
         goal.final_duration,
         goal.duration_sum,
         goal.exceed_ratio,
-        goal.width,
+        width_words(goal.width),
         goal.strategy
     )
+}
+
+/// The width of a goal.
+pub(super) fn width_words(width: Width) -> String {
+    match width {
+        Width::Relative(ratio) => ratio.to_string(),
+        Width::OfMaximum(ratio) => format!("{ratio} of the maximum load"),
+    }
 }
 
 #[cfg(test)]
@@ -65,7 +73,7 @@ mod tests {
     #[test]
     fn presets_are_as_their_documents_have_them() {
         let mut table = Vec::new();
-        for row in search::notation::presets() {
+        for row in search::presets() {
             table.push(format!("{:14} {}", row.preset, words(&row.goal)));
         }
         insta::assert_snapshot!(table.join("\n"));

@@ -7,6 +7,8 @@ use capbench_judge::search::warning::{Allowance, ChanceToSuffice, SearchNeed, Se
 use capbench_judge::thresholds::SHORT_FINAL_TRIAL;
 use capbench_model::figures::grouped;
 
+use super::goal_help::width_words;
+
 /// The doubts about a search. Files of earlier versions have their words only.
 pub fn all(search: &SearchOutcome) -> Vec<String> {
     if search.warning_facts.is_empty() {
@@ -19,7 +21,8 @@ pub fn all(search: &SearchOutcome) -> Vec<String> {
 pub fn words(warning: &SearchWarning) -> String {
     match warning {
         SearchWarning::WidthBelowLoss { goal, width, loss_ratio } => format!(
-            "goal {goal}: its width {width} is below the loss ratio {loss_ratio} of another goal, which RFC 9971 advises against"
+            "goal {goal}: its width {} is below the loss ratio {loss_ratio} of another goal, which RFC 9971 advises against",
+            width_words(*width)
         ),
         SearchWarning::UnequalDurations => {
             "goals have different trial durations: they share fewer trials than they could (RFC 9971)".into()

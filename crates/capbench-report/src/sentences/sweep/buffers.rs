@@ -5,6 +5,7 @@ use capbench_judge::bursts::BurstEnd;
 use capbench_judge::finding::sweep::buffers::{
     BufferGrowth, BurstAtPoint, EndedSearches, FullResource, LongestBursts, Resource,
 };
+use capbench_judge::sweep::back_to_back::InvalidTrial;
 use capbench_model::figures::percent;
 
 use super::time_words;
@@ -89,9 +90,17 @@ fn ended_searches(searches: &EndedSearches) -> String {
         BurstEnd::NotRun => "a burst could not be run",
     };
     let points: Vec<&str> = searches.points.iter().map(|point| point.label.as_str()).collect();
-    let because = match &searches.because {
-        Some(reason) => format!(" ({reason})"),
+    let because = match &searches.invalid {
+        Some(invalid) => format!(" ({})", invalid_trial(invalid)),
         None => String::new(),
     };
     format!(" At {}: {end}{because}.", points.join(", "))
+}
+
+/// An invalid trial, and why it is invalid.
+pub(crate) fn invalid_trial(invalid: &InvalidTrial) -> String {
+    match invalid.trial {
+        Some(trial) => format!("trial {trial}: {}", invalid.because),
+        None => invalid.because.clone(),
+    }
 }

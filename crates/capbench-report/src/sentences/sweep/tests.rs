@@ -11,6 +11,7 @@ use capbench_judge::finding::sweep::cost::{
 };
 use capbench_judge::finding::sweep::crossing::{CostParts, Crossing, CrossingCosts};
 use capbench_judge::finding::sweep::point::{SweepPoint, SweepSeries};
+use capbench_judge::sweep::back_to_back::InvalidTrial;
 use capbench_judge::sweep::contrasts::Evidence;
 use capbench_model::places::Place;
 
@@ -191,9 +192,10 @@ fn searches_for_bursts_that_end_early_say_why() {
         (BurstEnd::Invalid, "an invalid trial ended a search"),
         (BurstEnd::NotRun, "a burst could not be run"),
     ] {
-        let ended = EndedSearches { end, points: vec![point(0), point(2)], because: Some("a reason".into()) };
+        let invalid = InvalidTrial { trial: Some(4), because: "a reason".into() };
+        let ended = EndedSearches { end, points: vec![point(0), point(2)], invalid: Some(invalid) };
         let text = buffers::longest_bursts(&LongestBursts { without_burst: vec![ended], ..no_bursts() });
-        assert!(text.ends_with(&format!(" At p0, p2: {words} (a reason).")), "{text}");
+        assert!(text.ends_with(&format!(" At p0, p2: {words} (trial 4: a reason).")), "{text}");
     }
 }
 

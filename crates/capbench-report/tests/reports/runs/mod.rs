@@ -140,6 +140,7 @@ pub fn reproduction() -> Results {
         source: "a journal, 2004".into(),
         then: "A computer of 2004.".into(),
         here: vec!["A simulated path.".into()],
+        conditions: None,
         complete: true,
         tables: Vec::new(),
         findings: vec![

@@ -13,6 +13,7 @@ use capbench_judge::finding::sweep::crossing::Crossing;
 use capbench_judge::finding::sweep::onset::{HardlyAnyLoss, LossBegins};
 use capbench_judge::finding::sweep::point::SweepPoint;
 use capbench_judge::limit::Limit;
+use capbench_judge::sweep::back_to_back::InvalidTrial;
 use capbench_model::ledger::LostAt;
 use capbench_model::loss_pattern::{LossPattern, Spread, Window};
 use capbench_model::places::Place;
@@ -481,16 +482,14 @@ fn a_buffer_grows_with_the_ring() {
 fn a_search_for_bursts_that_ends_early_has_its_reason() {
     let recv = SimulatedMethod::new("recv", 5e5).room(Room::Slots(ByteCount(2048)));
     let mut run = run(&rings(8, 8, 1e6), &mut SimulatedLaboratory::new(1e6, vec![recv]));
-    for (end, because) in
-        [(BurstEnd::Invalid, Some("trial 4: it was tampered with")), (BurstEnd::NotRun, None)]
-    {
-        let bursts = run.outcome.series[0].readings[0].back_to_back.as_mut().unwrap();
-        bursts.searches[0].end = end;
-        bursts.searches[0].because = because.map(Into::into);
+    let invalid = InvalidTrial { trial: Some(4), because: "it was tampered with".into() };
+    for (end, invalid) in [(BurstEnd::Invalid, Some(invalid)), (BurstEnd::NotRun, None)] {
+        let test = run.outcome.series[0].readings[0].back_to_back.as_mut().unwrap();
+        test.searches[0].end = end;
+        test.searches[0].because_fact = invalid.clone();
         let fact: LongestBursts = only!(&facts(&run), LongestBursts);
-        let [ended] = &fact.without_burst[..] else { panic!("{fact:?}") };
-        assert_eq!(ended.end, end);
-        assert_eq!(ended.because.as_deref(), because);
+        let [ended] = fact.without_burst.as_slice() else { panic!("{fact:?}") };
+        assert_eq!((ended.end, &ended.invalid), (end, &invalid));
     }
 }
 

@@ -245,7 +245,7 @@ fn goals(page: &mut Roff) {
         page.term(key, &format!("{meaning}.{default}"));
     }
     page.heading("PRESETS");
-    for search::Listed { preset, goal } in search::presets() {
+    for search::PresetGoal { preset, goal } in search::presets() {
         let source = goal_help::source(&goal.name);
         page.term(preset, &format!("{source}. {}.", goal_help::words(&goal)));
     }

@@ -1,10 +1,10 @@
 //! The costs of methods that keep up at points of a sweep, and which of them are lower by more than chance explains.
 
-use crate::thresholds::EQUAL_SWEEP_COSTS;
 use std::ptr;
 
 use crate::sweep::contrasts::{Evidence, Lead};
 use crate::sweep::outcome::{Reading, Series, SweepScene, Swept};
+use crate::thresholds::EQUAL_SWEEP_COSTS;
 
 /// A method that keeps up at a point, with its cost there.
 #[derive(Clone, Copy)]
@@ -18,6 +18,7 @@ pub(super) struct Candidate<'r> {
 pub(super) struct Costs<'s, 'r> {
     pub(super) swept: &'s Swept<'r>,
     pub(super) scene: &'s [&'r Series],
+    /// The leads in cost that chance does not explain: `ahead` is the cheaper one.
     pub(super) leads: &'s [Lead<'r>],
 }
 
@@ -29,6 +30,7 @@ pub(super) fn ns_per_packet(swept: &Swept<'_>, reading: &Reading) -> Option<Vec<
     swept.trials_of(reading).map(|trial| trial.total_ns_per_packet()).collect()
 }
 
+/// Whether the method sustained its load in every trial of the point. A search for bursts has no such load.
 pub(super) fn keeps_up(swept: &Swept<'_>, reading: &Reading) -> bool {
     reading.back_to_back.is_none() && swept.keeps_up(reading)
 }
@@ -58,33 +60,44 @@ impl<'r> Costs<'_, 'r> {
     }
 
     /// The best evidence that one method is notably cheaper than another at the former's point.
-    pub(super) fn cheaper_at_point(
+    pub(super) fn evidence_at_point(
         &self,
         cheaper: &Candidate<'r>,
         dearer: &Candidate<'r>,
     ) -> Option<Evidence> {
-        self.cheaper_by(cheaper, dearer, |lead| {
-            lead.points.iter().any(|at| at.ahead.point == cheaper.reading.point)
-        })
+        let point = cheaper.reading.point;
+        self.best_evidence(cheaper, dearer, |lead| lead.points.iter().any(|at| at.ahead.point == point))
     }
 
     /// The best evidence that one method is notably cheaper than another at any points.
-    pub(super) fn cheaper(&self, cheaper: &Candidate<'r>, dearer: &Candidate<'r>) -> Option<Evidence> {
-        self.cheaper_by(cheaper, dearer, |_| true)
-    }
-
-    fn cheaper_by(
+    pub(super) fn evidence_at_any_point(
         &self,
         cheaper: &Candidate<'r>,
         dearer: &Candidate<'r>,
-        counts: impl Fn(&Lead<'r>) -> bool,
+    ) -> Option<Evidence> {
+        self.best_evidence(cheaper, dearer, |_| true)
+    }
+
+    /// The evidence that chance explains least, of the selected leads of one method over the other; `None` if their costs are equal.
+    fn best_evidence(
+        &self,
+        cheaper: &Candidate<'r>,
+        dearer: &Candidate<'r>,
+        is_selected: impl Fn(&Lead<'r>) -> bool,
     ) -> Option<Evidence> {
         if dearer.ns_per_packet - cheaper.ns_per_packet <= EQUAL_SWEEP_COSTS * dearer.ns_per_packet {
             return None;
         }
-        let leads = self.leads.iter().filter(|lead| {
-            ptr::eq(lead.ahead, cheaper.series) && ptr::eq(lead.behind, dearer.series) && counts(lead)
-        });
-        leads.map(|lead| lead.evidence).min_by(|a, b| a.by_chance.total_cmp(&b.by_chance))
+        let mut best: Option<Evidence> = None;
+        for lead in self.leads {
+            let is_of_both = ptr::eq(lead.ahead, cheaper.series) && ptr::eq(lead.behind, dearer.series);
+            if !is_of_both || !is_selected(lead) {
+                continue;
+            }
+            if best.is_none_or(|best| lead.evidence.by_chance < best.by_chance) {
+                best = Some(lead.evidence);
+            }
+        }
+        best
     }
 }

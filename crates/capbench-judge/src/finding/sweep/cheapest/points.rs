@@ -24,11 +24,15 @@ struct Cheapest<'r> {
 /// Points in a row with the same result.
 struct Run<'r> {
     cheapest: Cheapest<'r>,
+    /// Index of the first point.
     first: usize,
+    /// Index of the last point.
     last: usize,
+    /// The methods with known cost at these points.
     candidates: Vec<Candidate<'r>>,
 }
 
+/// A fact for each run of points with the same result.
 pub(super) fn cheapest_at_points(costs: &Costs<'_, '_>) -> Vec<Found> {
     let mut runs: Vec<Run<'_>> = Vec::new();
     for point in 0..costs.swept.outcome.points.len() {
@@ -45,21 +49,23 @@ pub(super) fn cheapest_at_points(costs: &Costs<'_, '_>) -> Vec<Found> {
     runs.iter().map(|run| fact(costs, run)).collect()
 }
 
-/// The result at one point; `None` if too few costs are known.
+/// The result at one point; `None` if the cost of too few methods is known. The candidates are sorted, the cheapest first.
 fn cheapest_at<'r>(
     costs: &Costs<'_, 'r>,
     candidates: &[Candidate<'r>],
     point: usize,
 ) -> Option<Cheapest<'r>> {
-    let first = candidates.first()?;
+    let cheapest = candidates.first()?;
     if candidates.len() == 1 {
+        // Other methods that keep up, at unknown cost, may be cheaper.
         let is_only_one = methods_that_keep_up(costs, point) == 1;
-        return is_only_one.then(|| Cheapest { methods: vec![&first.series.method], is_only_one });
+        return is_only_one.then(|| Cheapest { methods: vec![&cheapest.series.method], is_only_one });
     }
     let mut methods = Vec::new();
     for &series in costs.scene {
         let mut of_series = candidates.iter().filter(|candidate| ptr::eq(candidate.series, series));
-        if of_series.any(|candidate| costs.cheaper_at_point(first, candidate).is_none()) {
+        // Without evidence that it is dearer, it may be as cheap.
+        if of_series.any(|candidate| costs.evidence_at_point(cheapest, candidate).is_none()) {
             methods.push(&series.method);
         }
     }
@@ -86,7 +92,10 @@ fn fact(costs: &Costs<'_, '_>, run: &Run<'_>) -> Found {
         is_only_one: run.cheapest.is_only_one,
         evidence,
     };
-    let readings = run.candidates.iter().map(|candidate| -> &Reading { candidate.reading });
+    let mut readings: Vec<&Reading> = Vec::new();
+    for candidate in &run.candidates {
+        readings.push(candidate.reading);
+    }
     found(SweepFinding::CheapestAtPoints(fact), numbers(readings))
 }
 
@@ -99,7 +108,7 @@ fn weakest_evidence(
     let mut weakest: Option<Evidence> = None;
     for best in candidates.iter().filter(|candidate| candidate.series.method == *cheapest) {
         for compared in candidates.iter().filter(|compared| compared.reading.point == best.reading.point) {
-            let Some(evidence) = costs.cheaper_at_point(best, compared) else { continue };
+            let Some(evidence) = costs.evidence_at_point(best, compared) else { continue };
             weakest = Some(weakest.map_or(evidence, |known| known.weaker(evidence)));
         }
     }

@@ -16,44 +16,55 @@ use crate::thresholds::EQUAL_SWEEP_COSTS;
 /// The cheapest pair of method and ring; `None` if no pair keeps up.
 pub(super) fn cheapest_ring(costs: &Costs<'_, '_>) -> Option<Found> {
     let candidates = costs.candidates(|_| true);
-    let first = candidates.first()?;
-    let proof = proof(costs, &candidates, first);
-    let alike = candidates
-        .iter()
-        .filter(|pair| pair.ns_per_packet - first.ns_per_packet <= EQUAL_SWEEP_COSTS * pair.ns_per_packet);
-    let smallest = alike.min_by_key(|candidate| candidate.reading.point);
+    let cheapest = candidates.first()?;
+    let proof = proof(costs, &candidates, cheapest);
+    // Points are in the order of the axis, the smallest ring first.
+    let alike = candidates.iter().filter(|pair| is_equal_to_cheaper(pair, cheapest));
+    let smallest = alike.min_by_key(|pair| pair.reading.point);
     let fact = CheapestRing {
         scene: costs.placement_and_load(),
         pairs: candidates.len(),
-        cheapest: ring_cost(costs, first),
+        cheapest: ring_cost(costs, cheapest),
         evidence: proof.evidence,
         not_distinguished: proof.not_distinguished,
         smallest_alike: smallest
-            .filter(|smallest| !ptr::eq(*smallest, first))
+            .filter(|smallest| !ptr::eq(*smallest, cheapest))
             .map(|smallest| ring_cost(costs, smallest)),
     };
     let trials = numbers(candidates.iter().map(|candidate| candidate.reading));
     Some(found(SweepFinding::CheapestRing(fact), trials))
 }
 
+/// Whether a pair costs the same as the cheapest one.
+fn is_equal_to_cheaper(pair: &Candidate<'_>, cheapest: &Candidate<'_>) -> bool {
+    pair.ns_per_packet - cheapest.ns_per_packet <= EQUAL_SWEEP_COSTS * pair.ns_per_packet
+}
+
 /// Whether the method of the cheapest pair is cheaper than the other methods.
 struct Proof {
+    /// The weakest evidence of all comparisons; `None` if one method cannot be distinguished.
     evidence: Option<Evidence>,
     not_distinguished: Vec<SavedMethod>,
 }
 
-fn proof<'r>(costs: &Costs<'_, 'r>, candidates: &[Candidate<'r>], first: &Candidate<'r>) -> Proof {
+/// Compares the cheapest pair with the cheapest pair of every other method. The candidates are sorted, the cheapest first.
+fn proof<'r>(costs: &Costs<'_, 'r>, candidates: &[Candidate<'r>], cheapest: &Candidate<'r>) -> Proof {
     let mut evidence: Option<Evidence> = None;
     let mut not_distinguished = Vec::new();
-    for &series in costs.scene.iter().filter(|series| !ptr::eq(**series, first.series)) {
-        let best_of_series = candidates.iter().find(|candidate| ptr::eq(candidate.series, series));
-        let Some(compared) = best_of_series else { continue };
-        match costs.cheaper(first, compared) {
+    for &series in costs.scene {
+        if ptr::eq(series, cheapest.series) {
+            continue;
+        }
+        let cheapest_of_series = candidates.iter().find(|candidate| ptr::eq(candidate.series, series));
+        let Some(compared) = cheapest_of_series else { continue };
+        match costs.evidence_at_any_point(cheapest, compared) {
             Some(found) => evidence = Some(evidence.map_or(found, |known| known.weaker(found))),
             None => not_distinguished.push(series.method.clone()),
         }
     }
-    let evidence = evidence.filter(|_| not_distinguished.is_empty());
+    if !not_distinguished.is_empty() {
+        evidence = None;
+    }
     Proof { evidence, not_distinguished }
 }
 
@@ -67,20 +78,20 @@ fn ring_cost(costs: &Costs<'_, '_>, candidate: &Candidate<'_>) -> RingCost {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Costs, cheapest_ring};
     use crate::finding::Finding;
-    use crate::sweep::for_tests::{at_load, outcome, reading, series};
+    use crate::finding::sweep::SweepFinding;
+    use crate::sweep::for_tests::{LoadTrial, reading_of_each, series, sweep_of_loads};
     use crate::sweep::outcome::Swept;
 
     #[test]
     fn costs_of_rings_are_equal_within_a_twentieth_of_the_higher_one() {
+        // The large ring costs 100 ns. A twentieth less than 105.26 ns is 100 ns.
         for (small_ring_ns, is_alike) in [(105.2, true), (105.4, false)] {
-            let mut trials = [at_load(1, 1e5, 1e5, 0), at_load(2, 1e5, 1e5, 0)];
-            for (trial, ns) in trials.iter_mut().zip([small_ring_ns, 100.0]) {
-                trial.cpu.total_ns_per_packet = Some(ns);
-            }
-            let readings = vec![reading(0, &trials[..1]), reading(1, &trials[1..])];
-            let sweep = outcome(&[8.0, 16.0], vec![series("recv", readings)]);
+            let mut trials = [LoadTrial::lossless(1).result(), LoadTrial::lossless(2).result()];
+            trials[0].cpu.total_ns_per_packet = Some(small_ring_ns);
+            trials[1].cpu.total_ns_per_packet = Some(100.0);
+            let sweep = sweep_of_loads(&[8.0, 16.0], vec![series("recv", reading_of_each(&trials))]);
             let swept = Swept::new(&sweep, &trials);
             let costs = Costs { swept: &swept, scene: &[&sweep.series[0]], leads: &[] };
             let found = cheapest_ring(&costs).unwrap();

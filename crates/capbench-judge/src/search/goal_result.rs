@@ -1,0 +1,246 @@
+//! The saved result of a goal: its bounds and their quality (reporting rules of RFC 9971 section 4.8). All rates are frames per
+//! second of one interface.
+
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use super::bound::{Apart, Bound, Moments, Side, Trials};
+use super::database::{Bounds, Database};
+use super::end::End;
+use super::goal::{Goal, seconds};
+use super::maximum::{MaximumLoad, MaximumSource};
+use crate::limit::Limit;
+use crate::sustained::Criteria;
+use crate::thresholds::STALL_WINDOWS;
+
+/// The quality of a goal's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// A regular goal result: both bounds are known, and their distance is within the goal's width.
+    Regular,
+    /// The lower bound is the highest load that generator, link or user allowed: an irregular result, never a throughput.
+    AtLeast,
+    /// Any other irregular result.
+    Irregular,
+}
+
+/// Why a result is not regular.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Reason {
+    /// The maximum load is sustained.
+    MaximumLoad {
+        /// The origin of that limit.
+        limit: MaximumSource,
+    },
+    /// At the upper bound the generator left frames unsent. The path did not lose too many of the sent frames.
+    GeneratorFellShort,
+    /// The same on a path where the offered load depends on the receiver: the receiver may have slowed down the generator.
+    GeneratorAndReceiverFellShort,
+    /// The minimum load of the search is not sustained.
+    LeastLoadNotHeld,
+    /// The search ended before the bounds were close enough.
+    Ended {
+        /// How it ended.
+        end: End,
+    },
+}
+
+impl Reason {
+    /// The quality of a result that is irregular for this reason.
+    fn status(&self) -> Status {
+        match self {
+            Self::MaximumLoad { .. } | Self::GeneratorFellShort | Self::GeneratorAndReceiverFellShort => {
+                Status::AtLeast
+            }
+            Self::LeastLoadNotHeld | Self::Ended { .. } => Status::Irregular,
+        }
+    }
+}
+
+/// Bounds by a coarser target of the search, which requires less trial time than the goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SoFar {
+    /// Length of its full-length trials.
+    #[serde(rename = "trial_duration_s", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub trial_duration: Duration,
+    /// Maximum trial time that decides a load.
+    #[serde(rename = "duration_sum_s", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub duration_sum: Duration,
+    /// Its Relevant Lower Bound.
+    pub lower: Bound,
+    /// Its Relevant Upper Bound.
+    pub upper: Bound,
+    /// Their distance as a share of the upper one.
+    pub relative_width: f64,
+}
+
+/// The result of a search for one goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct GoalResult {
+    /// The goal with all its attributes.
+    pub goal: Goal,
+    /// The quality of the result.
+    pub status: Status,
+    /// Why it is not regular; absent if it is.
+    pub reason: Option<Reason>,
+    /// Relevant Lower Bound.
+    pub lower: Option<Bound>,
+    /// Relevant Upper Bound.
+    pub upper: Option<Bound>,
+    /// Distance of the bounds as a share of the upper one.
+    pub relative_width: Option<f64>,
+    /// Conditional Throughput: the rate forwarded at the lower bound in the worst trial that counts. Absent for "at least".
+    pub conditional_throughput_pps: Option<f64>,
+    /// If the search ended before the goal had both bounds: those of the finest coarser target that has both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub so_far: Option<SoFar>,
+    /// Whether the trials distinguish its bounds; absent unless both are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<Apart>,
+    /// The limiting component, by losses and backlog at the upper bound; absent without either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+}
+
+/// Bounds by some criteria with the losses of their trials.
+fn bounded(criteria: &Criteria, seen: &Database, trials: &Trials<'_>) -> (Option<Bound>, Option<Bound>) {
+    let found = seen.bounds(criteria);
+    let lower = found.lower.and_then(|load| Bound::new(seen.at(load), trials, criteria, Side::Lower));
+    let upper = found.upper.and_then(|load| Bound::new(seen.at(load), trials, criteria, Side::Upper));
+    (lower, upper)
+}
+
+fn width(lower: Pps, upper: Pps) -> f64 {
+    (upper.get() - lower.get()) / upper.get()
+}
+
+impl SoFar {
+    fn new(goal: &Goal, seen: &Database, trials: &Trials<'_>) -> Option<Self> {
+        let chain = goal.chain();
+        let (_, coarser) = chain.split_last()?;
+        coarser.iter().rev().find_map(|criteria| {
+            let Bounds { lower, upper } = seen.bounds(criteria);
+            // A load that only the generator could not reach is not a bound of the method.
+            let relative_width = width(lower?, upper.filter(|&load| seen.is_limit_of_path(load, criteria))?);
+            let (lower, upper) = bounded(criteria, seen, trials);
+            Some(Self {
+                trial_duration: criteria.full_length,
+                duration_sum: criteria.duration_sum,
+                lower: lower?,
+                upper: upper?,
+                relative_width,
+            })
+        })
+    }
+}
+
+impl GoalResult {
+    /// The result of a goal by these trials.
+    pub fn new(
+        goal: &Goal,
+        seen: &Database,
+        trials: &Trials<'_>,
+        maximum: Option<&MaximumLoad>,
+        ended: &End,
+    ) -> Self {
+        let criteria = goal.criteria();
+        let bounds = seen.bounds(&criteria);
+        let reason = why_irregular(goal, &bounds, seen, trials, maximum, ended);
+        let status = reason.as_ref().map_or(Status::Regular, Reason::status);
+        let (lower, upper) = bounded(&criteria, seen, trials);
+        let has_both = lower.is_some() && upper.is_some();
+        let is_unfinished = matches!(reason, Some(Reason::Ended { .. })) && !has_both;
+        let so_far = if is_unfinished { SoFar::new(goal, seen, trials) } else { None };
+        let limiting = upper.as_ref().or(so_far.as_ref().map(|so_far| &so_far.upper));
+        let mut conditional_throughput_pps = None;
+        if let Some(load) = bounds.lower.filter(|_| status != Status::AtLeast) {
+            conditional_throughput_pps = Some(load.get() * (1.0 - criteria.quantile_loss(seen.at(load))));
+        }
+        Self {
+            goal: goal.clone(),
+            status,
+            reason,
+            relative_width: bounds.lower.zip(bounds.upper).map(|(low, high)| width(low, high)),
+            conditional_throughput_pps,
+            apart: Apart::from_bounds(seen, &criteria, bounds),
+            limit: limiting.and_then(|bound| limit(bound, trials)),
+            so_far,
+            lower,
+            upper,
+        }
+    }
+
+    /// Its own bounds, or those of the finest coarser target if it does not have both.
+    pub fn best_bounds(&self) -> Option<(&Bound, &Bound)> {
+        let own = self.lower.as_ref().zip(self.upper.as_ref());
+        own.or(self.so_far.as_ref().map(|so_far| (&so_far.lower, &so_far.upper)))
+    }
+
+    /// Its upper bound, or if it has none, that of the finest coarser target.
+    pub fn best_upper(&self) -> Option<&Bound> {
+        self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))
+    }
+
+    /// When frames were lost at the upper bound, if in single moments and not because the load was too high.
+    pub fn stalls(&self) -> Option<Moments> {
+        let upper = self.best_upper().filter(|upper| !upper.is_too_much_to_take())?;
+        let moments = upper.losses.as_ref()?.moments?;
+        (moments.lossy_windows > 0 && moments.lossy_windows * STALL_WINDOWS < moments.windows)
+            .then_some(moments)
+    }
+
+    /// Numbers of the trials that support its bounds, including those of the coarser target. Duplicates are possible.
+    pub fn trials(&self) -> Vec<u32> {
+        let coarser = self.so_far.iter().flat_map(|so_far| [&so_far.lower, &so_far.upper]);
+        let bounds = self.lower.iter().chain(&self.upper).chain(coarser);
+        bounds.flat_map(|bound| bound.trials.iter().copied()).collect()
+    }
+}
+
+/// Why the result of a goal with these bounds is not regular; `None` if it is.
+fn why_irregular(
+    goal: &Goal,
+    bounds: &Bounds,
+    seen: &Database,
+    trials: &Trials<'_>,
+    maximum: Option<&MaximumLoad>,
+    ended: &End,
+) -> Option<Reason> {
+    let top = maximum.map_or(f64::INFINITY, |maximum| maximum.load_pps.get());
+    let is_over = *ended == End::Complete;
+    match (bounds.lower, bounds.upper) {
+        (Some(lower), Some(upper)) => {
+            let is_met = goal.width.is_met(lower.get(), upper.get(), top);
+            let is_limit = seen.is_limit_of_path(upper, &goal.criteria());
+            if is_limit && is_met {
+                None
+            } else if is_limit || !is_met && !is_over {
+                Some(Reason::Ended { end: ended.clone() })
+            } else if trials.load_depends() {
+                Some(Reason::GeneratorAndReceiverFellShort)
+            } else {
+                Some(Reason::GeneratorFellShort)
+            }
+        }
+        (Some(lower), None) if lower.get() >= top => {
+            maximum.map(|maximum| Reason::MaximumLoad { limit: maximum.source })
+        }
+        (None, Some(_)) if is_over => Some(Reason::LeastLoadNotHeld),
+        _ => Some(Reason::Ended { end: ended.clone() }),
+    }
+}
+
+/// The limiting component, by losses or backlog at an upper bound. Next to a backlog, minor losses are not the cause.
+fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
+    if upper.is_too_much_to_take() {
+        return Some(Limit::Application);
+    }
+    let of_bound = upper.trials.iter().filter_map(|&number| trials.get(number));
+    Limit::from_trials(&upper.losses.as_ref()?.lost, of_bound, trials.burst_frames())
+}
