@@ -13,7 +13,7 @@ use crate::naming::{self, Numbered, Scene};
 pub(crate) struct Group<'r> {
     /// What the trials were run for: `confirmation`, `point ring 1MiB`, `lower bound of ndr`.
     pub(crate) purpose: String,
-    /// The load of the first of them, in words.
+    /// The load of the first trial, in words.
     pub(crate) load: String,
     /// The trials, at least one.
     pub(crate) trials: Vec<&'r TrialResult>,

@@ -25,13 +25,13 @@ impl Names {
     }
 }
 
-/// The letter of a name for a character.
+/// A character as a name may have it: a lower-case letter, a digit or `-`.
 fn letter(character: char) -> char {
     if character.is_ascii_alphanumeric() { character.to_ascii_lowercase() } else { '-' }
 }
 
-/// Gives every part of a report a unique name.
-pub(crate) fn name_once(report: &mut Report) {
+/// Makes the names of all parts of a report valid and unique.
+pub(crate) fn make_names_unique(report: &mut Report) {
     let mut names = Names::default();
     names.make_unique(&mut report.trials.id);
     for chart in &mut report.picture {
@@ -51,7 +51,7 @@ pub(crate) fn name_once(report: &mut Report) {
     for table in &mut report.environment {
         names.make_unique(&mut table.id);
     }
-    // A section may share the name of its chart: their links have different positions.
+    // A section may have the name of a chart: a page links to `section-NAME` and `chart-NAME`.
     let mut names = Names::default();
     for section in &mut report.sections {
         names.make_unique(&mut section.id);

@@ -22,7 +22,7 @@ pub struct Report {
     pub summary: Option<Table>,
     /// What else the run found, the most important first.
     pub findings: Vec<Sentence>,
-    /// Which of them, from 0, only give details of a caveat. The short text of a report leaves them out.
+    /// The positions in `findings` of those that only give details of a caveat. The short text of a report leaves them out.
     #[serde(skip)]
     pub details: Vec<usize>,
     /// One line each: how noisy the trials are, and what could not be measured.
@@ -109,10 +109,10 @@ pub struct Column {
 /// How a terminal shows a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Narrow {
-    /// Without intervals if the table is too wide.
+    /// Without the intervals of its numbers if the table is too wide.
     #[default]
     Middle,
-    /// With intervals.
+    /// Always, with intervals.
     Whole,
     /// Not at all if the table is too wide.
     Absent,

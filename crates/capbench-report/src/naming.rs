@@ -106,11 +106,13 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// The set-up of a trial without its method.
     pub fn from_trial(trial: &TrialResult) -> Self {
         let Profile { frame_size, placement, work, .. } = &trial.profile;
         Self { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
     }
 
+    /// The set-up of a ranking.
     pub fn of_ranking(Ranking { frame_size, placement, work, .. }: &Ranking) -> Self {
         Self { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
     }
@@ -293,7 +295,7 @@ mod tests {
     use capbench_frames::rates::Pps;
     use capbench_frames::schedule::Step;
 
-    use super::*;
+    use super::{Load, command_line, planned_load_words};
 
     #[test]
     fn a_planned_load_is_said_in_a_sentence() {

@@ -45,7 +45,7 @@ mod tests {
     use super::{line, text};
 
     #[test]
-    fn what_a_terminal_acts_on_is_shown_instead() {
+    fn characters_that_a_terminal_interprets_are_shown() {
         let title = "\u{1b}]0;title\u{7}\u{9b}31mred\u{7f}\r";
         assert_eq!(text(title), "\\u001b]0;title\\u0007\\u009b31mred\\u007f\\u000d");
         assert_eq!(text("\u{202e}gnp.exe\u{2066}"), "\\u202egnp.exe\\u2066");

@@ -14,15 +14,16 @@ use crate::{links, sections, sentences, tables};
 use capbench_results::Kind;
 use capbench_results::read::Run;
 
-/// Number of charts that show a verdict without a ranking.
-const PICTURES: usize = 1;
+/// Number of charts that show the verdict of a run without a ranking.
+const CHARTS_OF_PICTURE: usize = 1;
 
 /// The first sentence of the report of a run.
 pub fn verdict(results: &Results) -> Sentence {
-    sentences::answers(results).into_iter().next().unwrap_or_else(nothing)
+    sentences::answers(results).into_iter().next().unwrap_or_else(verdict_of_nothing)
 }
 
-fn nothing() -> Sentence {
+/// The verdict of a run without an answer.
+fn verdict_of_nothing() -> Sentence {
     Sentence { text: "Nothing was measured.".into(), trials: Vec::new() }
 }
 
@@ -31,13 +32,13 @@ pub fn report(run: &Run) -> Report {
     let results = &run.results;
     let whole_run = results.whole_run();
     let mut answers = whole_run::answers(&whole_run).into_iter();
-    let first = answers.next();
-    let subject_of_verdict = first.as_ref().and_then(|first| first.subject.clone());
-    let verdict = first.map_or_else(nothing, sentences::in_words);
+    let first_answer = answers.next();
+    let subject_of_verdict = first_answer.as_ref().and_then(|answer| answer.subject.clone());
+    let verdict = first_answer.map_or_else(verdict_of_nothing, sentences::in_words);
     let mut findings: Vec<Sentence> = answers.map(sentences::in_words).collect();
     let mut details = Vec::new();
     for found in whole_run::find(&whole_run) {
-        // The section of a publication shows the answers to its claims.
+        // Answers to claims are in the section of their publication.
         if matches!(found.subject, Some(Subject::Publication { .. })) {
             continue;
         }
@@ -46,7 +47,7 @@ pub fn report(run: &Run) -> Report {
         }
         findings.push(with_subject(&found, subject_of_verdict.as_ref()));
     }
-    let mut sections = together(sections::sections(results), tables::sections(results));
+    let mut sections = join_sections(sections::sections(results), tables::sections(results));
     let mut picture = sections::ranking::charts(results);
     if picture.is_empty() {
         picture = take_picture(results, &mut sections);
@@ -66,7 +67,7 @@ pub fn report(run: &Run) -> Report {
         statements: sentences::statements::of_run(results),
         trials: tables::trials::table(results),
     };
-    links::name_once(&mut report);
+    links::make_names_unique(&mut report);
     report
 }
 
@@ -74,13 +75,14 @@ pub fn report(run: &Run) -> Report {
 fn take_picture(results: &Results, sections: &mut Vec<Section>) -> Vec<Chart> {
     let mut picture = Vec::new();
     if let Some(index) = section_of_verdict(results, sections) {
-        picture.extend(sections[index].charts.drain(..PICTURES));
+        picture.extend(sections[index].charts.drain(..CHARTS_OF_PICTURE));
     }
     sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
     picture
 }
 
-/// The position of the section that shows the verdict: of tests of RFC 2544 the losses against the load, else the first with charts.
+/// The position of the section that shows the verdict: for tests of RFC 2544 the losses against the load, else the first with
+/// charts.
 fn section_of_verdict(results: &Results, sections: &[Section]) -> Option<usize> {
     let mut first = None;
     for (index, section) in sections.iter().enumerate() {
@@ -112,7 +114,7 @@ fn warnings(run: &Run) -> Vec<String> {
     warnings
 }
 
-/// The report of a comparison, without what is known of its runs.
+/// The report of a comparison alone: no trials and no environment of its runs.
 pub fn of_comparison(subtitle: String, comparison: &Comparison) -> Report {
     let mut section = sections::comparisons::section("comparison", comparison);
     Report {
@@ -120,7 +122,7 @@ pub fn of_comparison(subtitle: String, comparison: &Comparison) -> Report {
         subtitle,
         verdict: sentences::in_words(comparison::of_runs(comparison)),
         warnings: Vec::new(),
-        picture: section.charts.drain(..PICTURES.min(section.charts.len())).collect(),
+        picture: section.charts.drain(..CHARTS_OF_PICTURE.min(section.charts.len())).collect(),
         summary: tables::comparisons::changes(comparison),
         findings: comparison::circumstances(comparison).into_iter().map(sentences::in_words).collect(),
         details: Vec::new(),
@@ -158,7 +160,7 @@ pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Repor
         trials: tables::trials::table_of_two_runs(runs),
         ..of_comparison(subtitle.join("; "), comparison)
     };
-    links::name_once(&mut report);
+    links::make_names_unique(&mut report);
     report
 }
 
@@ -182,7 +184,7 @@ fn subtitle(run: &Run) -> String {
     )
 }
 
-/// A fact in words, with what it concerns, unless the verdict concerns the same.
+/// A fact in words. Its subject is before it, unless the verdict has the same subject.
 fn with_subject(found: &Found, subject_of_verdict: Option<&Subject>) -> Sentence {
     let Sentence { text, trials } = sentences::text_and_trials(found);
     let subject = found.subject.as_ref().filter(|subject| Some(*subject) != subject_of_verdict);
@@ -193,7 +195,8 @@ fn with_subject(found: &Found, subject_of_verdict: Option<&Subject>) -> Sentence
     Sentence { text, trials }
 }
 
-/// Prefixes of section names in reading order: the run's question, where frames went, CPU cost, latency. Other sections follow.
+/// The names of sections, or their beginnings, in reading order: the run's question, where frames went, CPU cost, latency. Other
+/// sections follow.
 const ORDER: [&str; 18] = [
     "set-ups",
     "reproduction",
@@ -215,8 +218,8 @@ const ORDER: [&str; 18] = [
     "guards",
 ];
 
-/// Joins charts and tables of the same subject in one section.
-fn together(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
+/// Joins sections with charts and sections with tables: those of the same name become one. Puts them in reading order.
+fn join_sections(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
     let mut sections = charts;
     for added in tables {
         let Some(section) = sections.iter_mut().find(|section| section.id == added.id) else {
@@ -230,11 +233,11 @@ fn together(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
         }
         section.tables.extend(added.tables);
     }
-    sections.sort_by_key(|section| place_in_order(&section.id));
+    sections.sort_by_key(|section| position_in_order(&section.id));
     sections
 }
 
-/// The place of a section in the reading order.
-fn place_in_order(id: &str) -> usize {
+/// The position of a section in the reading order.
+fn position_in_order(id: &str) -> usize {
     ORDER.iter().position(|prefix| id.starts_with(prefix)).unwrap_or(ORDER.len())
 }

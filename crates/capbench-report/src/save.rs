@@ -40,7 +40,7 @@ pub fn files(run: &Run, formats: &[&Format]) -> Result<Vec<Written>> {
 /// The files of a report on these runs.
 ///
 /// # Errors
-/// As [`files`].
+/// Like [`files`].
 pub fn files_of(report: &Report, runs: &[Run], formats: &[&Format]) -> Result<Vec<Written>> {
     let with_charts = formats.iter().any(|format| format.name == "svg");
     let source = Source { runs, report, with_charts };

@@ -10,9 +10,19 @@ use crate::compare;
 use crate::formats::json;
 use capbench_results::{Results, SCHEMA_VERSION};
 
-/// Names that earlier versions gave to members: the definition, the member, and what it was called.
-const EARLIER_NAMES: [(&str, &str, &str); 1] =
-    [("BackToBack", "drain_corrected_buffer_s", "corrected_buffer_s")];
+/// A member that had another name in earlier versions.
+struct EarlierName {
+    /// The type in the schema.
+    definition: &'static str,
+    member: &'static str,
+    earlier: &'static str,
+}
+
+const EARLIER_NAMES: [EarlierName; 1] = [EarlierName {
+    definition: "BackToBack",
+    member: "drain_corrected_buffer_s",
+    earlier: "corrected_buffer_s",
+}];
 
 /// The files, and the schema of each.
 fn schemas() -> [(&'static str, Value); 3] {
@@ -24,7 +34,7 @@ fn schemas() -> [(&'static str, Value); 3] {
         &format!("What a run saves. {ABSENT} {LATER}"),
         SCHEMA_VERSION,
     );
-    for (definition, member, earlier) in EARLIER_NAMES {
+    for EarlierName { definition, member, earlier } in EARLIER_NAMES {
         schema::add_earlier_name(&mut saved, definition, member, earlier);
     }
     [

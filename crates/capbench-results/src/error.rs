@@ -47,10 +47,12 @@ pub enum ResultsError {
 pub type Result<T> = std::result::Result<T, ResultsError>;
 
 impl ResultsError {
+    /// A file or directory that cannot be read.
     pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::Unreadable(path.into(), source)
     }
 
+    /// A file or directory that cannot be written.
     pub(crate) fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::Unwritable(path.into(), source)
     }

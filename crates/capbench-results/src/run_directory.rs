@@ -134,6 +134,7 @@ impl RunDirectory {
         appended.map_err(|source| ResultsError::writing(self.path().join(segments::FILE), source))
     }
 
+    /// Appends the segment; returns what [`RunDirectory::append`] does.
     fn append_line(&mut self, segment: &Segment) -> io::Result<bool> {
         let mut line = serde_json::to_vec(segment)?;
         line.push(b'\n');

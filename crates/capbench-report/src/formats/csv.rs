@@ -132,10 +132,12 @@ pub fn table(table: &Table) -> Result<String> {
     text_of(csv)
 }
 
+/// The finished CSV file as text.
 fn text_of(csv: CsvText) -> Result<String> {
     String::from_utf8(csv.into_octets().map_err(failed)?).map_err(failed)
 }
 
+/// The error of a CSV file that cannot be made.
 fn failed(error: impl Display) -> ReportError {
     ReportError::Format { format: "csv", reason: error.to_string() }
 }

@@ -53,6 +53,7 @@ pub fn markdown(report: &Report, charts: Option<&str>) -> String {
     text
 }
 
+/// A heading with the section's text, charts and tables.
 fn write_section(text: &mut String, section: &Section, charts: Option<&str>) {
     let _ = writeln!(text, "## {}\n", escaped(&section.heading));
     for sentence in &section.text {
@@ -99,6 +100,7 @@ fn evidence(trials: &Trials) -> String {
     }
 }
 
+/// A table under its caption, with its notes below it.
 fn write_table(text: &mut String, table: &Table) {
     let _ = writeln!(text, "{}\n", escaped(&table.caption));
     let mut headings = Vec::new();

@@ -25,6 +25,7 @@ const ENDS: [(BurstEnd, &str); 6] = [
     (BurstEnd::NotRun, "could not be run"),
 ];
 
+/// Bursts and buffer times, of sweeps that searched for bursts.
 pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
     let mut charts = Vec::new();
     for sweep in &results.sweeps {
@@ -84,6 +85,7 @@ fn slots_of_reading(reading: &Reading, trials: &Numbered<'_>) -> Option<f64> {
     }
 }
 
+/// The trials of all searches at a point.
 fn trials_of(bursts: &BackToBack) -> Trials {
     let mut trials = Trials::new();
     for search in &bursts.searches {
@@ -117,6 +119,7 @@ fn bursts_chart(sweep: &SweepOutcome, varied: &Varied) -> Chart {
     ])
 }
 
+/// The mean burst at a point; with several searches also the shortest and the longest.
 fn burst_point(bursts: &BackToBack, x: f64) -> Point {
     let interval = match (bursts.least_frames, bursts.most_frames) {
         (Some(least), Some(most)) if bursts.searches.len() > 1 => Some([least as f64, most as f64]),

@@ -107,6 +107,7 @@ fn compare_importance(a: &Contrast, b: &Contrast) -> Ordering {
     by_judgement.then(b.change.middle.abs().total_cmp(&a.change.middle.abs()))
 }
 
+/// The position of a judgement by importance.
 fn rank(judgement: Judgement) -> Option<usize> {
     JUDGEMENTS.iter().position(|words| words.judgement == judgement)
 }

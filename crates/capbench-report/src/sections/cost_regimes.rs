@@ -14,6 +14,7 @@ const TEXT: &str = "Where the application is the limit, the time per packet, 1 /
                     packet. The second is what is left without the first. A level piece is a cost regime: woken for each packet a packet costs \
                     more than where many are read at a time. Points at which the application kept up show no cost and are not here.";
 
+/// Costs over the work, of sweeps of the work.
 pub(super) fn section(results: &Results) -> Option<Section> {
     let mut charts = Vec::new();
     for sweep in &results.sweeps {

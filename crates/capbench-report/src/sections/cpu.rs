@@ -19,6 +19,7 @@ const TEXT: &str = "Application time is what the scheduler charges to its thread
 const SAMPLED: &str = "Where application and kernel share a CPU, and its kernel only samples at its timer tick which of them runs or other work \
                        ran on it, the application's time is known as a range. What may belong to either is a separate layer between the two.";
 
+/// CPU time by method for a bench, over the varied setting for sweeps.
 pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
     let mut charts = bench_charts(results);
     // Sweeps of publications have the sum of both in their charts, for all methods together.

@@ -15,6 +15,7 @@ const TEXT: &str = "A method that is limited by packets has a level line here; o
 const BOUNDS: &str = "Points are lower bounds, of several searches their median; bars reach from the lowest lower bound to the highest upper bound.";
 const MAXIMUM: &str = "At maximum load: a method may deliver less there than it can sustain.";
 
+/// Rates over the frame size, if trials or searches have several sizes.
 pub(super) fn section(results: &Results) -> Option<Section> {
     let mut charts = search_charts(results);
     charts.extend(maximum_load_chart(results));

@@ -52,6 +52,7 @@ const LEGS: [Leg; 5] = [
     },
 ];
 
+/// Latency of trials by percentile, and of sweeps over the varied setting.
 pub(super) fn section(results: &Results, numbered: &Numbered<'_>) -> Option<Section> {
     let mut trials = Vec::new();
     let mut lossy = Vec::new();

@@ -20,6 +20,7 @@ const BARS: &str = "Each bar is the intended load: at its bottom what was delive
 const CURVES: &str = "The height of all layers is the intended load. Where losses begin, the layer names the place. Trials of one \
                       load are one point, weighted by their time.";
 
+/// A section of bars for a bench, and one of curves over the load.
 pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> Vec<Section> {
     let mut sections = Vec::new();
     sections.extend(section("delivered-and-lost", "Delivered and lost", bench_charts(results), BARS, []));

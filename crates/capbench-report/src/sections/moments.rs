@@ -29,6 +29,7 @@ impl<'r> LossyTrial<'r> {
     }
 }
 
+/// Up to three charts and a table for each group of lossy trials with the same scene and load.
 pub(super) fn section(results: &Results) -> Option<Section> {
     let groups = by_key(lossy_trials(results), |LossyTrial { trial, .. }| {
         (Scene::from_trial(trial), trial.phase, trial.intended_pps.map(|pps| pps.round() as u64))

@@ -40,6 +40,7 @@ fn has_bar(chart: &Chart) -> bool {
     chart.series.iter().flat_map(|line| &line.points).any(|point| point.y != Some(0.0))
 }
 
+/// Sustained rates without loss, and with little loss where that is more.
 fn rates_chart(ranking: &Ranking) -> Chart {
     let mut lossless = Vec::new();
     let mut nearly_lossless = Vec::new();
@@ -79,6 +80,7 @@ fn lowest_not_sustained(sustained: &Sustained) -> Option<[f64; 2]> {
     Some([sustained.lower_pps?, sustained.at_most_pps?])
 }
 
+/// CPU time per packet: of the application, and of application and kernel.
 fn costs_chart(ranking: &Ranking) -> Chart {
     let mut application = Vec::new();
     let mut total = Vec::new();

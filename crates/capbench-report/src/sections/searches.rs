@@ -19,6 +19,7 @@ const BUFFERED: &str = "nothing lost only because buffers had room";
 /// Trials whose generator did not reach the load: unsent frames count as lost but are no loss of the method.
 const UNSENT: &str = "generator left frames unsent";
 
+/// Bounds by goal, and the trials of each set-up's searches.
 pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
     let searches = naming::compared_searches(results);
     let mut charts = Vec::new();
@@ -201,6 +202,7 @@ fn trials_chart(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Ch
     Some(chart.marking(bound_marks(searches)).noting(note_of_buffered(first)))
 }
 
+/// The loss of a trial at its intended load.
 fn trial_point(trial: &TrialResult) -> Point {
     point(intended_or_offered(trial), trial.loss_ratio, vec![trial.number])
 }
@@ -221,6 +223,7 @@ fn bound_marks(searches: &[&SearchOutcome]) -> Vec<Mark> {
     marks
 }
 
+/// Says at which loads only buffers prevented a loss.
 fn note_of_buffered(search: &SearchOutcome) -> Option<String> {
     let buffered = search.buffered.as_ref()?;
     let from = figures::number(buffered.from_pps, Unit::PacketsPerSecond);

@@ -41,6 +41,7 @@ fn points(soak: &SoakRecord, value: impl Fn(&Interval) -> Option<f64>) -> Vec<Po
     intervals.map(|interval| point(interval.from_s, value(interval), Vec::new())).collect()
 }
 
+/// A count of an interval per second of sending; `None` if nothing was sent.
 fn per_second(count: f64, interval: &Interval) -> Option<f64> {
     if interval.sending_s > 0.0 { Some(count / interval.sending_s) } else { None }
 }
@@ -116,6 +117,7 @@ fn backlog_chart(soak: &SoakRecord) -> Chart {
         .noting([note])
 }
 
+/// Resident memory of capbench: it should not grow.
 fn memory_chart(soak: &SoakRecord) -> Chart {
     let bytes = points(soak, |interval| interval.resident_bytes.map(|bytes| bytes as f64));
     let lines = vec![series("resident memory of capbench", Role::Account, bytes)];

@@ -93,6 +93,7 @@ fn publication<'r>(results: &'r Results, sweep: &SweepOutcome) -> Option<&'r str
     naming::publication(results, *first)
 }
 
+/// The charts of a sweep: rates, loss and cost, and the ledger of each method.
 fn section(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> Option<Section> {
     let varied = Varied::from_outcome(sweep);
     let mut charts = Vec::new();

@@ -2,7 +2,7 @@
 
 use capbench_judge::sweep::AxisKind;
 
-/// The words of an axis.
+/// What a parameter is called, by the text that names it.
 #[derive(Clone, Copy, Debug)]
 pub struct AxisWords {
     /// Heading of the axis of a chart.

@@ -135,6 +135,7 @@ fn at_maximum_load(
     format!("At maximum load {}.", parts.join("; "))
 }
 
+/// What one method loses at maximum load.
 fn loss_clause(loss: &OverloadLoss) -> String {
     let place = loss.place.map_or("at an unknown place", places::words);
     format!("{} loses {} of {} {place}", loss.method, percent(loss.loss_ratio), rate(loss.offered_pps))
@@ -156,6 +157,7 @@ fn compared_time_words(time: ComparedTime) -> &'static str {
     }
 }
 
+/// `60 ns`, or `60 to 62 ns`.
 fn range_in_ns(range: NsRange) -> String {
     let NsRange { low_ns, high_ns } = range;
     let low = number(low_ns.round(), Unit::NanosecondsPerPacket);

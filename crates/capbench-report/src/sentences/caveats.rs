@@ -27,7 +27,7 @@ pub(crate) fn noise_of_both_runs(runs: [(&str, &Results); 2]) -> Option<Sentence
     if parts.is_empty() {
         return None;
     }
-    // Trials of both runs have the same numbers.
+    // The sentence names no trials: both runs have trials with the same numbers.
     Some(with_trials(parts.join(" "), []))
 }
 
@@ -69,6 +69,7 @@ pub(super) fn words(caveat: &Caveat) -> String {
     }
 }
 
+/// What made trials noisy, as a clause.
 fn cause_words(cause: &NoiseCause) -> String {
     let words = match cause {
         NoiseCause::SlowCpu => "a CPU ran slower than its best (shared core or lowered clock)",
@@ -106,11 +107,13 @@ fn after_colon(reason: Option<&str>) -> String {
     }
 }
 
+/// Set-ups that could not be measured, with their common reason.
 fn not_measured_words(missing: &NotMeasuredBecause) -> String {
     let set_ups: Vec<String> = missing.set_ups.iter().map(set_up_words).collect();
     format!("{} ({})", list(&set_ups), missing.reason)
 }
 
+/// A set-up that could not be measured, as far as it is named.
 fn set_up_words(missing: &NotMeasured) -> String {
     let mut parts = vec![missing.method.to_string()];
     if let Some(test) = &missing.test {
@@ -132,19 +135,26 @@ mod tests {
     use capbench_model::statement::{LeftOutOfBench, PartOfBench};
     use capbench_model::trial::SizeLabel;
 
-    fn noisy(cause: NoiseCause, noisy_trials: u32, lowers_rates: bool) -> String {
-        words(&Caveat::NoisyTrials { cause, noisy_trials, all_trials: 42, lowers_rates })
+    /// The line about this number of noisy trials among 42, whose noise does not lower rates.
+    fn noisy_trials(noisy_trials: u32, cause: NoiseCause) -> String {
+        words(&Caveat::NoisyTrials { cause, noisy_trials, all_trials: 42, lowers_rates: false })
     }
 
     #[test]
     fn noise_is_said_with_its_cause() {
+        let slow = Caveat::NoisyTrials {
+            cause: NoiseCause::SlowCpu,
+            noisy_trials: 25,
+            all_trials: 42,
+            lowers_rates: true,
+        };
         assert_eq!(
-            noisy(NoiseCause::SlowCpu, 25, true),
+            words(&slow),
             "25 of 42 trials are noisy: a CPU ran slower than its best (shared core or lowered clock). On a quiet host, rates can \
              be higher."
         );
         assert_eq!(
-            noisy(NoiseCause::Clock, 1, false),
+            noisy_trials(1, NoiseCause::Clock),
             "1 of 42 trials is noisy: the host's clock was changed."
         );
         for (cause, words) in [
@@ -158,7 +168,7 @@ mod tests {
             (NoiseCause::Suspend, "the host was suspended"),
             (NoiseCause::KernelElsewhere, "the kernel's receive work ran on another CPU than the chosen one"),
         ] {
-            assert_eq!(noisy(cause, 2, false), format!("2 of 42 trials are noisy: {words}."));
+            assert_eq!(noisy_trials(2, cause), format!("2 of 42 trials are noisy: {words}."));
         }
         let other = NoiseCause::Other { noise: Noise::from_earlier("the moon") };
         assert_eq!(

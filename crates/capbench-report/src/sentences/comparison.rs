@@ -11,7 +11,7 @@ use capbench_model::figures::grouped;
 use super::capitalised;
 use crate::naming::many;
 
-/// Visits that a comparison with too few trials is advised to take.
+/// The number of visits that a comparison with too few trials advises.
 const ADVISED_VISITS: u32 = 8;
 
 /// The text of a fact.
@@ -115,6 +115,7 @@ fn host_fact_words(fact: &HostFact) -> &str {
     }
 }
 
+/// Values of a run's trials; an empty one is unknown.
 fn values_words(values: &[String]) -> String {
     let known: Vec<&str> =
         values.iter().map(|value| if value.is_empty() { "unknown" } else { value.as_str() }).collect();
@@ -198,11 +199,10 @@ fn counts_words(counts: &FigureCounts) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        ComparedMethods, ComparisonFinding, ComparisonNote, ComparisonOutcome, FigureCounts, RunsDifference,
-        TrialFact, counts_words, difference_words, words,
+        ComparedMethods, ComparisonFinding, ComparisonNote, ComparisonOutcome, FigureCounts, HostFact,
+        RunsDifference, TrialFact, counts_words, difference_words, words,
     };
     use capbench_judge::comparison::note::RunSide;
-    use capbench_model::environment::HostFact;
 
     #[test]
     fn figures_are_counted_by_what_is_known_of_them() {

@@ -1,4 +1,4 @@
-//! The words of how a generator ran.
+//! The words of `GeneratorFacts`: how a generator ran.
 
 use capbench_model::generator::GeneratorFacts;
 

@@ -1,4 +1,4 @@
-//! The words of noise: why the numbers of a trial need care.
+//! The words of `Noise`: why a trial is noisy. In each sentence "its" means the trial's.
 
 use std::time::Duration;
 

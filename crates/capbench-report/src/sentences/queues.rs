@@ -1,5 +1,5 @@
-//! The words of `QueuesAgainstCapture` and of `QueueFinding`: what is known of the queues of an interface, and what of it stands
-//! against capture.
+//! The words of `QueuesAgainstCapture` and of `QueueFinding`: what is known of the receive queues of an interface, and which of
+//! it makes capture slower or its results harder to explain.
 
 use capbench_judge::finding::queues::QueuesAgainstCapture;
 use capbench_model::environment::queues::QueueFinding;
@@ -55,7 +55,7 @@ fn listed(numbers: &[u32]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{QueueFinding, QueuesAgainstCapture, queue_words, words};
 
     #[test]
     fn all_that_is_against_capture_is_one_sentence() {

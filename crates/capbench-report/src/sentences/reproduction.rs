@@ -21,17 +21,17 @@ pub(super) fn answer(answer: &ReproductionAnswer, trials: Trials) -> Sentence {
         ReproductionAnswer::Summary { publications, claims, hold, changed, undecided, not_testable } => {
             let all = many(*claims as u64, "claim", "claims");
             let verb = if *hold == 1 { "holds" } else { "hold" };
-            let mut words = vec![format!("{hold} of {all} of {} {verb} here", list(publications))];
+            let mut parts = vec![format!("{hold} of {all} of {} {verb} here", list(publications))];
             if *changed > 0 {
-                words.push(format!("{changed} {}", if *changed == 1 { "does not" } else { "do not" }));
+                parts.push(format!("{changed} {}", if *changed == 1 { "does not" } else { "do not" }));
             }
             if *undecided > 0 {
-                words.push(format!("{undecided} {} undecided", if *undecided == 1 { "is" } else { "are" }));
+                parts.push(format!("{undecided} {} undecided", if *undecided == 1 { "is" } else { "are" }));
             }
             if *not_testable > 0 {
-                words.push(format!("{not_testable} cannot be tested here"));
+                parts.push(format!("{not_testable} cannot be tested here"));
             }
-            with_trials(format!("{}.", words.join(", ")), trials)
+            with_trials(format!("{}.", parts.join(", ")), trials)
         }
         ReproductionAnswer::MoreVisits { visits, needed, seconds } => {
             let text = format!(
@@ -51,7 +51,7 @@ pub(super) fn answer(answer: &ReproductionAnswer, trials: Trials) -> Sentence {
 pub(crate) use texts::here_words;
 pub use texts::table_notes;
 
-/// The evidence for an answer.
+/// The evidence for the answer to a claim.
 pub fn claim_words(judgement: &Judgement) -> String {
     evidence_words(&judgement.parts())
 }
@@ -82,6 +82,7 @@ fn part_words(part: &ClaimEvidence) -> String {
     }
 }
 
+/// The end of a sentence about trials: whether they withdraw the answer to the claim.
 fn withdrawn(withdraws: bool) -> &'static str {
     if withdraws { ", so this run does not answer it." } else { "." }
 }
@@ -100,9 +101,9 @@ fn claims_sentence(answer: Answer, claims: &[SupportedClaim]) -> Sentence {
         Answer::Holds | Answer::Changed => NAMED_DECIDED,
         Answer::Inconclusive | Answer::NotTestable => NAMED_OPEN,
     };
-    let head = match answer {
+    let beginning = match answer {
         Answer::NotTestable => "Cannot be tested here",
-        answer => answer_words(answer),
+        _ => answer_words(answer),
     };
     let mut clauses = Vec::new();
     for claim in claims {
@@ -110,7 +111,7 @@ fn claims_sentence(answer: Answer, claims: &[SupportedClaim]) -> Sentence {
         clauses.push(Clause { text, trials: claim.trials.clone() });
     }
     let Sentence { text, trials } = first_clauses(&clauses, most);
-    Sentence { text: format!("{head}: {text}"), trials }
+    Sentence { text: format!("{beginning}: {text}"), trials }
 }
 
 /// An answer to a claim, in words.
@@ -136,30 +137,36 @@ mod tests {
     };
     use capbench_judge::reproduction::ClaimText;
 
-    fn text(of_claims: ReproductionAnswer) -> String {
-        answer(&of_claims, Vec::new()).text
-    }
-
-    fn summary(counts: [usize; 4]) -> String {
-        let [hold, changed, undecided, not_testable] = counts;
-        text(ReproductionAnswer::Summary {
-            publications: vec!["dain-2004".into(), "fosdem-2008".into()],
-            claims: counts.iter().sum(),
-            hold,
-            changed,
-            undecided,
-            not_testable,
-        })
+    /// The sentence of an answer.
+    fn text(reproduction_answer: ReproductionAnswer) -> String {
+        answer(&reproduction_answer, Vec::new()).text
     }
 
     #[test]
     fn claims_are_summed_up_in_one_sentence() {
+        let publications = vec!["dain-2004".to_string(), "fosdem-2008".into()];
+        let several = ReproductionAnswer::Summary {
+            publications: publications.clone(),
+            claims: 8,
+            hold: 3,
+            changed: 2,
+            undecided: 2,
+            not_testable: 1,
+        };
         assert_eq!(
-            summary([3, 2, 2, 1]),
+            text(several),
             "3 of 8 claims of dain-2004 and fosdem-2008 hold here, 2 do not, 2 are undecided, 1 cannot be tested here."
         );
+        let one_each = ReproductionAnswer::Summary {
+            publications,
+            claims: 3,
+            hold: 1,
+            changed: 1,
+            undecided: 1,
+            not_testable: 0,
+        };
         assert_eq!(
-            summary([1, 1, 1, 0]),
+            text(one_each),
             "1 of 3 claims of dain-2004 and fosdem-2008 holds here, 1 does not, 1 is undecided."
         );
     }
@@ -180,18 +187,29 @@ mod tests {
     #[test]
     fn claims_are_listed_by_their_answer() {
         let listed = |answer, number: u32| {
-            let claim = |nth| SupportedClaim { claim: format!("Claim {nth}."), trials: vec![nth] };
-            text(ReproductionAnswer::Claims { answer, claims: (1..=number).map(claim).collect() })
+            let mut claims = Vec::new();
+            for nth in 1..=number {
+                claims.push(SupportedClaim { claim: format!("Claim {nth}."), trials: vec![nth] });
+            }
+            text(ReproductionAnswer::Claims { answer, claims })
         };
         assert_eq!(listed(Answer::Changed, 1), "Does not hold here: Claim 1.");
         assert_eq!(listed(Answer::Holds, 4), "Holds here: Claim 1; Claim 2; Claim 3; 1 more in the table.");
         assert_eq!(listed(Answer::Inconclusive, 2), "Undecided: Claim 1; 1 more in the table.");
         assert_eq!(listed(Answer::NotTestable, 1), "Cannot be tested here: Claim 1.");
+    }
+
+    #[test]
+    fn publications_that_did_not_end_are_named() {
         let keys = vec!["dain-2004".to_string()];
         assert_eq!(
             text(ReproductionAnswer::Unfinished { publications: keys }),
             "Not all trials of dain-2004 were run."
         );
+    }
+
+    #[test]
+    fn a_claim_is_said_with_its_answer_and_the_evidence() {
         let claim = ReproductionFinding::Claim {
             publication: "dain-2004".into(),
             claim: "Claim 1.".into(),

@@ -18,7 +18,7 @@ use super::search::warnings;
 use super::sweep::buffers::invalid_trial;
 use super::{generator, kernel_time, noise, sources, statements};
 
-/// Gives all facts of results their words.
+/// Adds the words of all facts to results.
 pub fn add_words(results: &mut Results) {
     results.statements = statements::of_run(results);
     results.trials.iter_mut().for_each(add_words_to_trial);
@@ -39,13 +39,13 @@ pub fn add_words(results: &mut Results) {
     }
 }
 
-/// Gives the facts of a comparison their words.
+/// Adds the words of a comparison's facts to it.
 pub fn add_words_to_comparison(comparison: &mut Comparison) {
     comparison.notes = comparison.note_facts.iter().map(note_words).collect();
     comparison.differences = comparison.difference_facts.iter().map(difference_words).collect();
 }
 
-/// Gives the facts of a trial and of all that it keeps their words.
+/// Adds the words of a trial's facts to it, and to its discarded attempts and probes.
 pub fn add_words_to_trial(trial: &mut TrialResult) {
     trial.noise.words = all_words(&trial.noise.reasons);
     if let Some(because) = &trial.profile.load_depends {
@@ -68,6 +68,7 @@ pub fn add_words_to_trial(trial: &mut TrialResult) {
     }
 }
 
+/// Adds the words of how it was measured, of its answers and of the notes below its tables.
 fn add_words_to_reproduction(reproduction: &mut Reproduction) {
     reproduction.here = here_words(reproduction);
     for judgement in &mut reproduction.findings {
@@ -78,6 +79,7 @@ fn add_words_to_reproduction(reproduction: &mut Reproduction) {
     }
 }
 
+/// Adds why the search ended, if an invalid trial ended it.
 fn add_words_to_burst(search: &mut SweptBurst) {
     search.because = search.invalid_trial().as_ref().map(invalid_trial);
 }
@@ -90,6 +92,7 @@ pub(crate) fn interval_of_sweep(sweep: &SweepOutcome) -> &str {
     }
 }
 
+/// Adds the words of noise in segments and of the trials that are kept.
 fn add_words_to_soak(record: &mut SoakRecord) {
     record.noise_words.clear();
     for noisy in &record.noise {
@@ -105,17 +108,19 @@ fn add_words_to_ledger(ledger: &mut [Entry]) {
     }
 }
 
+/// The words of each reason.
 fn all_words(reasons: &[Noise]) -> Vec<String> {
     reasons.iter().map(noise::words).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
 
+    use super::{Reproduction, SweptBurst, add_words_to_burst, add_words_to_reproduction};
+
     #[test]
-    fn saved_facts_have_their_words_next_to_them() {
+    fn the_facts_of_a_reproduction_have_their_words_next_to_them() {
         let table = json!({
             "id": "a", "caption": "A", "rows_are": {"heading": "bytes", "quantity": "frame_bytes"}, "columns": [], "rows": [],
             "notes": [], "note_facts": [{"what": "cannot_run", "method": "pf-ring", "because": "no card"}],
@@ -132,7 +137,10 @@ mod tests {
         add_words_to_reproduction(&mut reproduction);
         assert_eq!(reproduction.tables[0].notes, ["pf-ring cannot run here: no card"]);
         assert_eq!(reproduction.findings[0].text, "It is -.");
+    }
 
+    #[test]
+    fn an_invalid_trial_that_ended_a_search_for_bursts_has_its_words_next_to_it() {
         let search = json!({
             "end": "invalid", "because_fact": {"trial": 4, "because": "a reason"}, "frames": null, "burst_pps": 1.0,
             "drained_pps": 1.0, "trials": [4],

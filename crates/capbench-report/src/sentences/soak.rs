@@ -20,6 +20,7 @@ pub(super) fn answer_words(answer: &SoakAnswer) -> String {
                 0 => "lost nothing".into(),
                 lost => format!("lost {} ({})", many(*lost, "frame", "frames"), percent(*loss_ratio)),
             };
+            // A soak that was stopped before its end.
             let cut = match cut_from_s {
                 Some(planned_s) => format!(", where {} were planned", time(*planned_s)),
                 None => String::new(),
@@ -69,6 +70,7 @@ pub(super) fn answer_words(answer: &SoakAnswer) -> String {
     }
 }
 
+/// The method, and its set-up in brackets.
 fn set_up_words(set_up: &SoakSetUp) -> String {
     let scene = Scene {
         frame_size: set_up.frame_size.clone(),

@@ -1,4 +1,4 @@
-//! The words of what a run states about itself.
+//! The words of `Statement`: what a run states about itself, such as how the test bed was prepared.
 
 use capbench_model::statement::{
     CableCheck, FrameEnds, GuardCounts, LeftOutOfBench, PartOfBench, Statement, Traced, TracedCost,
@@ -8,7 +8,7 @@ use capbench_results::Results;
 
 use super::cpu_tasks::cpu_tasks_words;
 
-/// All statements of a run.
+/// All statements of a run. Files of earlier versions have their words only.
 pub(crate) fn of_run(results: &Results) -> Vec<String> {
     if results.statement_facts.is_empty() {
         return results.statements.clone();
@@ -80,7 +80,7 @@ pub fn words(statement: &Statement) -> String {
     }
 }
 
-/// What a bench left out, after "not measured".
+/// What a bench left out; the words follow "not measured".
 pub(crate) fn left_out_words(left_out: &LeftOutOfBench) -> String {
     let part = match left_out.part {
         PartOfBench::Trials => "some of its trials, to end in time",
@@ -94,6 +94,7 @@ fn numbers(cpus: &[u32]) -> String {
     cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
+/// What the tracer sees, and what it costs.
 fn traced_words(traced: &Traced) -> String {
     let drops = match &traced.drops {
         TracedDrops::None { because } => {
@@ -131,6 +132,7 @@ fn traced_words(traced: &Traced) -> String {
     )
 }
 
+/// How many attempts were repeated, and how many probes were sent.
 fn guard_words(counts: &GuardCounts) -> String {
     let GuardCounts { repeats, most_repeats, repeat_ratio, probes, most_probes } = counts;
     format!(
@@ -140,6 +142,7 @@ fn guard_words(counts: &GuardCounts) -> String {
     )
 }
 
+/// What arrived of the frames that checked the cable.
 fn cable_check_words(check: &CableCheck) -> String {
     let by = match check.generators {
         1 => String::new(),
@@ -175,15 +178,9 @@ mod tests {
             words(&Statement::CableCheck(good)),
             "cable check: 2000 frames were sent, each arrived once and intact, with no foreign frame"
         );
-        let other = words(&Statement::CableCheck(CableCheck {
-            generators: 2,
-            lost: 1,
-            foreign: 1,
-            pauses: 6,
-            ..good
-        }));
+        let with_losses = CableCheck { generators: 2, lost: 1, foreign: 1, pauses: 6, ..good };
         assert_eq!(
-            other,
+            words(&Statement::CableCheck(with_losses)),
             "cable check: 2000 frames were sent by 2 generators, 1 were lost in the receiving interface, as its counters say, the \
              others arrived once and intact, with 1 foreign frame and 6 pause frames"
         );

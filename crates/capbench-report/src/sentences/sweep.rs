@@ -49,7 +49,7 @@ pub(super) fn answer(answer: &SweepAnswer, trials: Trials) -> Sentence {
     }
 }
 
-/// Up to which point each method keeps up. A placement and load that all methods share is the beginning of the sentence.
+/// Up to which point each method keeps up. If all methods share placement and load, the sentence begins with these.
 fn kept_up_sentence(kept_up: &KeptUp) -> Sentence {
     let mut clauses = Vec::new();
     for MethodKeepsUp { method, scene, keeps_up, trials } in &kept_up.methods {
@@ -89,8 +89,8 @@ pub(crate) fn keeps_up_words(kept: &KeepsUp) -> String {
         KeptPoints::From(first) => format!("from {} on", first.label),
         KeptPoints::Only { points } => {
             let labels: Vec<&str> = points.iter().take(NAMED).map(|point| point.label.as_str()).collect();
-            let more = if points.len() > NAMED { ", …" } else { "" };
-            format!("only at {}{more}", labels.join(", "))
+            let ellipsis = if points.len() > NAMED { ", …" } else { "" };
+            format!("only at {}{ellipsis}", labels.join(", "))
         }
     };
     if kept.unsent_points == 0 {
@@ -134,7 +134,7 @@ fn burst_ranges_sentence(methods: &[MethodBursts]) -> Sentence {
     with_trials(format!("Longest bursts without loss: {}.", clauses.join("; ")), trials)
 }
 
-/// The shortest and the longest burst without loss of a method over the axis.
+/// The bursts without loss of a method: that of the point where it is shortest, and of the one where it is longest.
 pub(crate) fn burst_range_words(range: &BurstRange) -> String {
     let without_burst = match range.points_without as u64 {
         0 => String::new(),
@@ -147,6 +147,7 @@ pub(crate) fn burst_range_words(range: &BurstRange) -> String {
     }
 }
 
+/// The frames of a burst, its length in time, and its point.
 fn mean_burst(burst: &MeanBurst) -> String {
     let time = match burst.lasts_s {
         Some(seconds) => format!(" ({})", naming::time(seconds)),

@@ -95,7 +95,7 @@ fn list_of_methods(methods: &[SavedMethod]) -> String {
     names.join(", ")
 }
 
-/// That every packet is accounted for, and where the lost ones are.
+/// Says that every packet is accounted for, and where the lost ones are.
 fn accounted_for(account: &Account) -> String {
     let packets = match account.is_sent_unverified {
         true => "Every packet that generators reported",

@@ -33,10 +33,10 @@ fn load_words(load: &TriedLoad) -> String {
 mod tests {
     use super::{TriedLoad, Unfinished, words};
 
+    /// The sentence about trials, with the rates of the highest load without loss and of the lowest one with loss.
     fn text(trials: u32, lossless_pps: Option<f64>, lossy_pps: Option<f64>) -> String {
-        let [lossless, lossy] = [lossless_pps, lossy_pps]
-            .map(|pps| pps.map(|offered_pps| TriedLoad { trial: 1, method: "recv".into(), offered_pps }));
-        words(&Unfinished { trials, lossless, lossy })
+        let tried = |offered_pps| TriedLoad { trial: 1, method: "recv".into(), offered_pps };
+        words(&Unfinished { trials, lossless: lossless_pps.map(tried), lossy: lossy_pps.map(tried) })
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub(super) fn table(results: &Results) -> Option<Table> {
     Some(rows.table("summary", caption)?.with_notes(notes))
 }
 
+/// A claim and its answer.
 fn claim_fields(judged: &Judgement) -> Fields {
     Fields::new()
         .words("claim", "claim", judged.claim.as_str())

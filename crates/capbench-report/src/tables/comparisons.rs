@@ -52,6 +52,7 @@ pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
     Section { id: id.into(), heading: heading(comparison), text, charts: Vec::new(), tables }
 }
 
+/// The heading: what is compared with what.
 fn heading(comparison: &Comparison) -> String {
     let Comparison { then, now, .. } = comparison;
     match (comparison.hosts, comparison.paired) {

@@ -31,6 +31,7 @@ const FIGURES: [Figure; 11] = [
     Figure { key: "steal_ratio", heading: "stolen", value: |trial| trial.cpu.steal_ratio },
 ];
 
+/// A row per group of trials, with the medians of [`FIGURES`].
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut rows = Rows::new();
     let mut has_unverified = false;

@@ -7,6 +7,7 @@ use crate::groups::by_key;
 use crate::model::Table;
 use crate::naming::numbers;
 
+/// A row per method and engine that ran.
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let with_engine = results.trials.iter().filter(|trial| trial.capture.is_some());
     let by_engine = by_key(with_engine, |trial| (&trial.profile.method, trial.engine()));

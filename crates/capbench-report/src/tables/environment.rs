@@ -17,6 +17,7 @@ pub(crate) fn tables(results: &Results) -> Vec<Table> {
     }
 }
 
+/// The table of all single facts, and then the separate tables.
 fn tables_of_members(members: &Map<String, Value>) -> Vec<Table> {
     let mut facts = Vec::new();
     let mut separate = Vec::new();

@@ -65,6 +65,7 @@ impl Attempt<'_> {
     }
 }
 
+/// A row per trial that is noisy, invalid or in livelock.
 fn noisy_and_invalid(results: &Results) -> Option<Table> {
     let mut rows = Rows::new();
     for trial in &results.trials {

@@ -9,6 +9,7 @@ use super::rows::{Fields, Rows, set_up};
 use crate::model::Table;
 use crate::naming;
 
+/// A row per trial and leg.
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut rows = Rows::new();
     let mut notes = Vec::new();

@@ -83,6 +83,7 @@ fn frames_by_method(results: &Results) -> Option<Table> {
     ]))
 }
 
+/// The sum of a count of these trials.
 fn sum(trials: &[&TrialResult], frames: fn(&TrialResult) -> u64) -> u64 {
     let mut sum = 0_u64;
     for trial in trials {
@@ -100,6 +101,7 @@ fn sum_lost_at(trials: &[&TrialResult], place: Place) -> Option<u64> {
     Some(sum)
 }
 
+/// The sum of unexplained frames of these trials.
 fn sum_unexplained(trials: &[&TrialResult]) -> i64 {
     let mut sum = 0_i64;
     for trial in trials {

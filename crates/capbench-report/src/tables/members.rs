@@ -6,6 +6,7 @@ use capbench_results::Results;
 use super::rows::{Fields, Rows};
 use crate::model::{Cell, Table};
 
+/// A row per trial and member.
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut rows = Rows::new();
     for trial in &results.trials {

@@ -63,6 +63,7 @@ fn note_of_unfinished(tested: &Tested) -> Option<String> {
     Some(format!("{}: not complete, {}.", tested.method, unfinished(&tested.found)?))
 }
 
+/// A row per test of latency and leg.
 fn latency(all: &[Tested]) -> Option<Table> {
     let mut rows = Rows::new();
     let mut unfinished_notes = Vec::new();
@@ -140,6 +141,7 @@ fn latency_notes(tested: &Tested, outcome: &LatencyOutcome) -> Vec<String> {
     notes
 }
 
+/// A row per test of frame loss and load.
 fn frame_loss(all: &[Tested]) -> Option<Table> {
     let mut rows = Rows::new();
     let mut unfinished_notes = Vec::new();
@@ -181,6 +183,7 @@ fn loss_fields(outcome: &FrameLossOutcome, point: &LossPoint) -> Fields {
         .words("verdict", "verdict", key(point.verdict))
 }
 
+/// The maximum rate of a frame size, and where it is from.
 fn maximum_words(maximum: MaximumRate) -> String {
     let source = match maximum.source {
         MaximumSource::LineRate => "the line rate",
@@ -191,6 +194,7 @@ fn maximum_words(maximum: MaximumRate) -> String {
     format!("{} packets/s, {source}", grouped(maximum.pps.get()))
 }
 
+/// A row per test of back-to-back frames.
 fn back_to_back(all: &[Tested]) -> Option<Table> {
     let mut rows = Rows::new();
     let mut notes = vec!["The corrected time leaves out the frames that were read meanwhile.".to_string()];
@@ -238,6 +242,7 @@ fn burst_fields(outcome: &BackToBackOutcome) -> Fields {
         )
 }
 
+/// A row per test of recovery and overload.
 fn recovery(all: &[Tested]) -> Option<Table> {
     let mut rows = Rows::new();
     let mut unfinished_notes = Vec::new();

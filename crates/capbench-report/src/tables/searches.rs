@@ -213,6 +213,7 @@ fn source_words(maximum: &MaximumLoad) -> &'static str {
     }
 }
 
+/// What the generator sent in the self-test, without a plan and by plan.
 fn self_test_fields(self_test: Option<&SelfTest>) -> Fields {
     Fields::new()
         .figure(

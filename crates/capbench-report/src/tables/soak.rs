@@ -64,6 +64,7 @@ fn stretch_fields(stretch: &Interval) -> Fields {
         )
 }
 
+/// A row per place: what the whole soak lost there.
 fn ledger(record: &SoakRecord) -> Option<Table> {
     let mut rows = Rows::new();
     for entry in &record.ledger {

@@ -35,6 +35,7 @@ pub(crate) fn table(results: &Results) -> Option<Table> {
     }
 }
 
+/// The whole soak and its worst segment, a row each.
 fn soak_table(results: &Results) -> Option<Table> {
     let record = results.soak.as_ref()?;
     let mut rows = Rows::new();

@@ -95,6 +95,7 @@ fn readings_table(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
     Some(table.without_empty_columns().with_notes(notes).with_notes(stopped(sweep)))
 }
 
+/// Rates, losses and cost of a point.
 fn reading_fields(reading: &Reading) -> Fields {
     Fields::new()
         .with(detail("visits", "visits"), reading.trials.len())
@@ -228,6 +229,7 @@ fn bursts_table(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
     Some(table.without_empty_columns().with_notes([correction.into(), means]).with_notes(stopped(sweep)))
 }
 
+/// The longest bursts of a point, and the buffer times that they imply.
 fn burst_fields(bursts: &BackToBack) -> Fields {
     let first_losses = bursts.searches.iter().filter_map(|search| search.lost.first());
     Fields::new()

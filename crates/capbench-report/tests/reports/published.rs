@@ -1,19 +1,18 @@
-//! Every published number as it is printed, read back and held against the data files' own text: on the terminal, on the page, in
-//! Markdown and in CSV.
+//! Every published number is read back from what is printed, and compared with the text of the data files: on the terminal, on the
+//! page, in Markdown and in CSV.
 //!
-//! Numbers are compared digit by digit, as decimals and not as floating point: what a cell holds, or how it is rounded, cannot
-//! hide a difference from both sides. [`SOURCES`] says by hand where each column of a file is to be found.
+//! Numbers are compared digit by digit, as decimals: rounding to floating point cannot hide a difference. [`SOURCES`] lists by hand
+//! in which table each column of a file is.
 
 mod decimal;
 mod printed;
 
-use capbench_report::formats::text::Extent;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use capbench_judge::reproduction::Comparison;
 use capbench_report::figures;
-use capbench_report::formats::{self, Format, text};
+use capbench_report::formats::text::Extent;
+use capbench_report::formats::{self, Format, Written, text};
 use capbench_report::model::Unit;
 use capbench_report::{report, save};
 use capbench_results::Results;
@@ -21,9 +20,9 @@ use capbench_results::read::Run;
 
 use super::runs;
 use decimal::Decimal;
-use printed::Printed;
+use printed::{PageField, Printed};
 
-/// What a column of a file counts, and so by how many powers of ten and in which unit it is printed.
+/// What a column of a file counts. This decides the unit in which it is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Rate,
@@ -38,9 +37,9 @@ enum Kind {
 enum Medium {
     /// What `capbench reproduce` prints.
     Terminal,
-    /// Fields of the page as they are read.
+    /// The text of the page's fields.
     Page,
-    /// Their exact values, which the page sorts by.
+    /// The exact values of the page's fields, by which scripts sort.
     PageExact,
     Markdown,
     Csv,
@@ -49,7 +48,7 @@ enum Medium {
 const MEDIA: [Medium; 5] = [Medium::Terminal, Medium::Page, Medium::PageExact, Medium::Markdown, Medium::Csv];
 
 impl Kind {
-    /// What a column is, by its name in the file.
+    /// What a column counts, by its name in the file.
     fn from_column(column: &str) -> Self {
         match column {
             _ if column.ends_with("pps") => Self::Rate,
@@ -61,7 +60,8 @@ impl Kind {
         }
     }
 
-    /// By how many powers of ten a number is printed larger than the file has it.
+    /// The power of ten between a printed number and the one in the file. Files have Gbit/s, loads in percent and shares of 1. Exact
+    /// values are in bit/s, and loads and shares are of 1; other media have percent.
     fn shift(self, medium: Medium) -> i32 {
         let is_exact = matches!(medium, Medium::PageExact | Medium::Csv);
         match self {
@@ -74,7 +74,7 @@ impl Kind {
         }
     }
 
-    /// Units that a head may have, of which the longest is tried first.
+    /// The units that a heading may have; in CSV the suffixes of a column's name.
     fn units(self, medium: Medium) -> &'static [&'static str] {
         match (self, medium) {
             (Self::Count, _) => &[""],
@@ -89,9 +89,28 @@ impl Kind {
     }
 }
 
-/// A table of ours, the file of its published columns, and these in the order in which the table has them: the name in the file,
-/// and what the head of each names.
-type Source = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+/// Where the published columns of a table are from.
+struct Source {
+    /// The name of the table in a report.
+    table: &'static str,
+    /// The data file.
+    file: &'static str,
+    /// In the order of the table.
+    columns: &'static [SourceColumn],
+}
+
+/// A published column.
+struct SourceColumn {
+    /// Its name in the data file.
+    name: &'static str,
+    /// A part of its heading in the report, in the form of [`printed::plain`].
+    heading: &'static str,
+}
+
+/// A column with this name in the data file, and this part of its heading in a report.
+const fn column(name: &'static str, heading: &'static str) -> SourceColumn {
+    SourceColumn { name, heading }
+}
 
 const CESNET_1: &str = "cesnet-2008-table1-best-effort-szedata2";
 const CESNET_2: &str = "cesnet-2008-table2-best-effort-pf_ring";
@@ -103,37 +122,50 @@ const CESNET_7: &str = "cesnet-2008-table7-imix-load";
 
 #[rustfmt::skip]
 const SOURCES: &[Source] = &[
-    ("dain-2004-45kpps", "dain-2004-libpcap-45kpps", &[("fraction_captured", "normal_libpcap")]),
-    ("dain-2004-167kpps", "dain-2004-libpcap-vs-mmap-167kpps",
-        &[("fraction_captured_libpcap", "normal_libpcap"), ("fraction_captured_mmap_libpcap", "mmap_libpcap")]),
-    ("deri-2004-fraction-captured", "deri-2004-fraction-captured", &[("fraction_captured", "80_kpps")]),
-    ("cesnet-2008-table1-rates-same", CESNET_1, &[("pps", "szedata2"), ("gbps", "szedata2")]),
-    ("cesnet-2008-table1-loads-same", CESNET_1,
-        &[("app_load_pct", "szedata2_app"), ("kernel_load_pct", "szedata2_kernel")]),
-    ("cesnet-2008-table2-rates-same", CESNET_2, &[("same_cpu_pps", "pf_ring"), ("same_cpu_gbps", "pf_ring")]),
-    ("cesnet-2008-table2-rates-other", CESNET_2, &[("other_cpu_pps", "pf_ring"), ("other_cpu_gbps", "pf_ring")]),
-    ("cesnet-2008-table2-loads-same", CESNET_2,
-        &[("same_cpu_app_load_pct", "pf_ring_app"), ("same_cpu_kernel_load_pct", "pf_ring_kernel")]),
-    ("cesnet-2008-table2-loads-other", CESNET_2,
-        &[("other_cpu_app_load_pct", "pf_ring_app"), ("other_cpu_kernel_load_pct", "pf_ring_kernel")]),
-    ("cesnet-2008-table3-rates-same", CESNET_3, &[("same_cpu_pps", "libpcap"), ("same_cpu_gbps", "libpcap")]),
-    ("cesnet-2008-table3-rates-other", CESNET_3, &[("other_cpu_pps", "libpcap"), ("other_cpu_gbps", "libpcap")]),
-    ("cesnet-2008-table3-loads-same", CESNET_3,
-        &[("same_cpu_app_load_pct", "libpcap_app"), ("same_cpu_kernel_load_pct", "libpcap_kernel")]),
-    ("cesnet-2008-table3-loads-other", CESNET_3,
-        &[("other_cpu_app_load_pct", "libpcap_app"), ("other_cpu_kernel_load_pct", "libpcap_kernel")]),
-    ("cesnet-2008-table4-throughput-same", CESNET_4, &[("same_cpu_pps", "szedata2"), ("same_cpu_gbps", "szedata2")]),
-    ("cesnet-2008-table4-throughput-other", CESNET_4, &[("other_cpu_pps", "szedata2"), ("other_cpu_gbps", "szedata2")]),
-    ("cesnet-2008-table5-throughput-same", CESNET_5, &[("same_cpu_pps", "pf_ring"), ("same_cpu_gbps", "pf_ring")]),
-    ("cesnet-2008-table5-throughput-other", CESNET_5, &[("other_cpu_pps", "pf_ring"), ("other_cpu_gbps", "pf_ring")]),
-    ("cesnet-2008-table6-throughput-same", CESNET_6, &[("same_cpu_pps", "libpcap"), ("same_cpu_gbps", "libpcap")]),
-    ("cesnet-2008-table6-throughput-other", CESNET_6, &[("other_cpu_pps", "libpcap"), ("other_cpu_gbps", "libpcap")]),
-    ("cesnet-2008-table7-imix-same", CESNET_7,
-        &[("same_cpu_app_load_pct", "app"), ("same_cpu_kernel_load_pct", "kernel")]),
-    ("cesnet-2008-table7-imix-other", CESNET_7,
-        &[("other_cpu_app_load_pct", "app"), ("other_cpu_kernel_load_pct", "kernel")]),
-    ("loke-2011-tpacket-v1-vs-v3", "loke-2011-tpacket-v1-vs-v3",
-        &[("received", "received"), ("dropped", "dropped"), ("seen_by_app", "seen_by_app"), ("queue_blocked_count", "blocked")]),
+    Source { table: "dain-2004-45kpps", file: "dain-2004-libpcap-45kpps",
+        columns: &[column("fraction_captured", "normal_libpcap")] },
+    Source { table: "dain-2004-167kpps", file: "dain-2004-libpcap-vs-mmap-167kpps",
+        columns: &[column("fraction_captured_libpcap", "normal_libpcap"), column("fraction_captured_mmap_libpcap", "mmap_libpcap")] },
+    Source { table: "deri-2004-fraction-captured", file: "deri-2004-fraction-captured",
+        columns: &[column("fraction_captured", "80_kpps")] },
+    Source { table: "cesnet-2008-table1-rates-same", file: CESNET_1,
+        columns: &[column("pps", "szedata2"), column("gbps", "szedata2")] },
+    Source { table: "cesnet-2008-table1-loads-same", file: CESNET_1,
+        columns: &[column("app_load_pct", "szedata2_app"), column("kernel_load_pct", "szedata2_kernel")] },
+    Source { table: "cesnet-2008-table2-rates-same", file: CESNET_2,
+        columns: &[column("same_cpu_pps", "pf_ring"), column("same_cpu_gbps", "pf_ring")] },
+    Source { table: "cesnet-2008-table2-rates-other", file: CESNET_2,
+        columns: &[column("other_cpu_pps", "pf_ring"), column("other_cpu_gbps", "pf_ring")] },
+    Source { table: "cesnet-2008-table2-loads-same", file: CESNET_2,
+        columns: &[column("same_cpu_app_load_pct", "pf_ring_app"), column("same_cpu_kernel_load_pct", "pf_ring_kernel")] },
+    Source { table: "cesnet-2008-table2-loads-other", file: CESNET_2,
+        columns: &[column("other_cpu_app_load_pct", "pf_ring_app"), column("other_cpu_kernel_load_pct", "pf_ring_kernel")] },
+    Source { table: "cesnet-2008-table3-rates-same", file: CESNET_3,
+        columns: &[column("same_cpu_pps", "libpcap"), column("same_cpu_gbps", "libpcap")] },
+    Source { table: "cesnet-2008-table3-rates-other", file: CESNET_3,
+        columns: &[column("other_cpu_pps", "libpcap"), column("other_cpu_gbps", "libpcap")] },
+    Source { table: "cesnet-2008-table3-loads-same", file: CESNET_3,
+        columns: &[column("same_cpu_app_load_pct", "libpcap_app"), column("same_cpu_kernel_load_pct", "libpcap_kernel")] },
+    Source { table: "cesnet-2008-table3-loads-other", file: CESNET_3,
+        columns: &[column("other_cpu_app_load_pct", "libpcap_app"), column("other_cpu_kernel_load_pct", "libpcap_kernel")] },
+    Source { table: "cesnet-2008-table4-throughput-same", file: CESNET_4,
+        columns: &[column("same_cpu_pps", "szedata2"), column("same_cpu_gbps", "szedata2")] },
+    Source { table: "cesnet-2008-table4-throughput-other", file: CESNET_4,
+        columns: &[column("other_cpu_pps", "szedata2"), column("other_cpu_gbps", "szedata2")] },
+    Source { table: "cesnet-2008-table5-throughput-same", file: CESNET_5,
+        columns: &[column("same_cpu_pps", "pf_ring"), column("same_cpu_gbps", "pf_ring")] },
+    Source { table: "cesnet-2008-table5-throughput-other", file: CESNET_5,
+        columns: &[column("other_cpu_pps", "pf_ring"), column("other_cpu_gbps", "pf_ring")] },
+    Source { table: "cesnet-2008-table6-throughput-same", file: CESNET_6,
+        columns: &[column("same_cpu_pps", "libpcap"), column("same_cpu_gbps", "libpcap")] },
+    Source { table: "cesnet-2008-table6-throughput-other", file: CESNET_6,
+        columns: &[column("other_cpu_pps", "libpcap"), column("other_cpu_gbps", "libpcap")] },
+    Source { table: "cesnet-2008-table7-imix-same", file: CESNET_7,
+        columns: &[column("same_cpu_app_load_pct", "app"), column("same_cpu_kernel_load_pct", "kernel")] },
+    Source { table: "cesnet-2008-table7-imix-other", file: CESNET_7,
+        columns: &[column("other_cpu_app_load_pct", "app"), column("other_cpu_kernel_load_pct", "kernel")] },
+    Source { table: "loke-2011-tpacket-v1-vs-v3", file: "loke-2011-tpacket-v1-vs-v3",
+        columns: &[column("received", "received"), column("dropped", "dropped"), column("seen_by_app", "seen_by_app"), column("queue_blocked_count", "blocked")] },
 ];
 
 /// A data file, as text.
@@ -142,11 +174,21 @@ struct Data {
     rows: Vec<Vec<String>>,
 }
 
+/// A row's name and its number in one column, as the file has them.
+#[derive(Debug, PartialEq)]
+struct PublishedNumber<'d> {
+    row: &'d str,
+    /// Empty if it was not published.
+    number: &'d str,
+}
+
 impl Data {
+    /// The folder of all data files.
     fn folder() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../capbench-reproduce/src/published")
     }
 
+    /// The data file with this name.
     fn read(name: &str) -> Self {
         let text = std::fs::read_to_string(Self::folder().join(format!("{name}.csv"))).unwrap();
         assert!(!text.contains('"'), "{name} has quoted fields");
@@ -154,77 +196,109 @@ impl Data {
         Self { columns: rows.next().unwrap(), rows: rows.collect() }
     }
 
-    /// Names of rows and what they have in this column, as it is written there.
-    fn column(&self, name: &str) -> Vec<(&str, &str)> {
-        let at = self.columns.iter().position(|column| column == name).unwrap();
-        self.rows.iter().map(|row| (row[0].as_str(), row[at].as_str())).collect()
+    /// What each row has in the column with this name.
+    fn column(&self, name: &str) -> Vec<PublishedNumber<'_>> {
+        let index = self.columns.iter().position(|column| column == name).unwrap();
+        self.rows.iter().map(|row| PublishedNumber { row: &row[0], number: &row[index] }).collect()
     }
 }
 
-/// A table as a medium has it.
-type Read<'r> = Box<dyn Fn(Medium, &Comparison) -> Printed + 'r>;
-
-/// Reads tables from what `capbench report` writes and prints of a run.
-fn reader(results: &Results) -> Read<'static> {
-    let wanted: Vec<&Format> =
-        ["html", "markdown", "csv"].iter().filter_map(|name| formats::named(name)).collect();
-    let run = Run::new(results.clone(), Path::new("/nowhere"));
-    let files = save::files(&run, &wanted).unwrap();
-    let terminal = text::text(&report::report(&run), Extent::Details);
-    Box::new(move |medium, table| {
-        let file = |path: String| {
-            let found = files.iter().find(|file| file.path == Path::new(&path));
-            String::from_utf8(found.unwrap_or_else(|| panic!("no {path}")).content.clone()).unwrap()
-        };
-        match medium {
-            Medium::Terminal => {
-                let name = |at: f64| figures::number(at, Unit::Count);
-                let names = table.rows.iter().map(|row| row.at.map_or_else(|| row.label.clone(), name));
-                printed::terminal(&terminal, &table.caption, &names.collect::<Vec<_>>())
-            }
-            Medium::Page => printed::page(&file("report.html".into()), &table.id, false),
-            Medium::PageExact => printed::page(&file("report.html".into()), &table.id, true),
-            Medium::Markdown => printed::markdown(&file("report.md".into()), &table.caption),
-            Medium::Csv => printed::csv(&file(format!("tables/{}.csv", table.id))),
-        }
-    })
+/// What `capbench report` writes and prints of a run.
+struct Output {
+    files: Vec<Written>,
+    terminal: String,
 }
 
-/// Whether a printed row is that of a file: named alike, or with the name here behind it.
+impl Output {
+    fn of_run(results: &Results) -> Self {
+        let run = Run::new(results.clone(), Path::new("/nowhere"));
+        let formats: Vec<&Format> =
+            ["html", "markdown", "csv"].iter().filter_map(|name| formats::named(name)).collect();
+        let files = save::files(&run, &formats).unwrap();
+        Self { files, terminal: text::text(&report::report(&run), Extent::Details) }
+    }
+
+    fn file(&self, path: &str) -> &str {
+        let found = self.files.iter().find(|file| file.path == Path::new(path));
+        std::str::from_utf8(&found.unwrap_or_else(|| panic!("no {path}")).content).unwrap()
+    }
+
+    /// A table as a medium has it.
+    fn table(&self, medium: Medium, table: &Comparison) -> Printed {
+        match medium {
+            Medium::Terminal => {
+                let mut names = Vec::new();
+                for row in &table.rows {
+                    names.push(match row.at {
+                        Some(number) => figures::number(number, Unit::Count),
+                        None => row.label.clone(),
+                    });
+                }
+                printed::terminal(&self.terminal, &table.caption, &names)
+            }
+            Medium::Page => printed::page(self.file("report.html"), &table.id, PageField::Shown),
+            Medium::PageExact => printed::page(self.file("report.html"), &table.id, PageField::Exact),
+            Medium::Markdown => printed::markdown(self.file("report.md"), &table.caption),
+            Medium::Csv => printed::csv(self.file(&format!("tables/{}.csv", table.id))),
+        }
+    }
+}
+
+/// Whether a printed row is the one with this name in the file. The name on this host may be behind it: `PF_RING: packet-v3`.
 fn is_row(printed: &str, published: &str) -> bool {
     let printed = printed.replace(',', "");
     printed == published || printed.starts_with(&format!("{published}: "))
 }
 
-/// Holds a table in a medium against its file; returns how many numbers it has.
-fn compare((name, _, columns): &Source, data: &Data, medium: Medium, table: &Printed) -> usize {
-    let place = format!("{name}, {medium:?}");
-    let published: Vec<usize> = (0..table.heads.len())
-        .filter(|&at| printed::plain(&table.heads[at]).starts_with("published"))
-        .collect();
-    assert_eq!(published.len(), columns.len(), "{place}: {:?}", table.heads);
-    let mut compared = 0;
-    for (at, (column, named)) in published.into_iter().zip(*columns) {
-        let (kind, head) = (Kind::from_column(column), &table.heads[at]);
-        assert!(printed::plain(head).contains(named), "{place}: {head} is not of {named}");
-        assert!(kind.units(medium).iter().any(|unit| head.contains(unit)), "{place}: unit of {head}");
-        let mut left = data.column(column);
-        for (label, fields) in &table.rows {
-            let found = left.iter().position(|(name, _)| is_row(label, name));
-            let expected = found.map_or("", |found| left.remove(found).1);
-            let field = fields[at].as_str();
-            if expected.is_empty() {
-                assert!(matches!(field, "" | "-"), "{place}: {label} has {field} in {head}, unpublished");
-                continue;
-            }
-            let is = Decimal::printed(field).unwrap_or_else(|| panic!("{place}: {label}: {field} in {head}"));
-            let should = Decimal::new(expected, kind.shift(medium)).expect("files have numbers");
-            assert_eq!(is, should, "{place}: {label} has {field} in {head}, published is {expected}");
-            compared += 1;
+/// The positions of published columns.
+fn published_columns(table: &Printed) -> Vec<usize> {
+    let mut published = Vec::new();
+    for (index, head) in table.heads.iter().enumerate() {
+        if printed::plain(head).starts_with("published") {
+            published.push(index);
         }
-        assert_eq!(left, [], "{place}: {column} has rows that are not printed");
+    }
+    published
+}
+
+/// Compares a table in a medium with its data file; returns the number of compared numbers.
+fn compare_table(source: &Source, medium: Medium, table: &Printed) -> usize {
+    let context = format!("{}, {medium:?}", source.table);
+    let data = Data::read(source.file);
+    let published = published_columns(table);
+    assert_eq!(published.len(), source.columns.len(), "{context}: {:?}", table.heads);
+    let mut compared = 0;
+    for (index, column) in published.into_iter().zip(source.columns) {
+        let kind = Kind::from_column(column.name);
+        let head = &table.heads[index];
+        assert!(printed::plain(head).contains(column.heading), "{context}: {head} is not {}", column.heading);
+        assert!(kind.units(medium).iter().any(|unit| head.contains(unit)), "{context}: unit of {head}");
+        let mut expected = data.column(column.name);
+        for row in &table.rows {
+            let in_file = expected.iter().position(|published| is_row(&row.name, published.row));
+            let number = in_file.map_or("", |position| expected.remove(position).number);
+            compared += compare_field(
+                &format!("{context}: {}, {head}", row.name),
+                number,
+                &row.fields[index],
+                kind.shift(medium),
+            );
+        }
+        assert_eq!(expected, [], "{context}: rows of {} that are not printed", column.name);
     }
     compared
+}
+
+/// Compares a printed field with the number in a file, times a power of ten; returns how many numbers that are: 0 or 1.
+fn compare_field(context: &str, number: &str, field: &str, power: i32) -> usize {
+    if number.is_empty() {
+        assert!(matches!(field, "" | "-"), "{context}: {field} was not published");
+        return 0;
+    }
+    let printed = Decimal::printed(field).unwrap_or_else(|| panic!("{context}: {field} is no number"));
+    let expected = Decimal::new(number, power).expect("files have numbers");
+    assert_eq!(printed, expected, "{context}: {field} is printed, {number} was published");
+    1
 }
 
 #[test]
@@ -239,45 +313,44 @@ fn tables_of_publications_fit_a_terminal() {
 #[test]
 fn every_published_number_is_printed_as_its_file_has_it() {
     let results = runs::reproduced::all();
-    let read = reader(&results);
-    let mut numbers = [0; MEDIA.len()];
-    let mut met = BTreeSet::new();
-    for table in results.reproductions.iter().flat_map(|reproduction| &reproduction.tables) {
-        let source = SOURCES.iter().find(|source| source.0 == table.id);
-        for (medium, count) in MEDIA.into_iter().zip(&mut numbers) {
-            let printed = read(medium, table);
+    let output = Output::of_run(&results);
+    let tables: Vec<&Comparison> =
+        results.reproductions.iter().flat_map(|reproduction| &reproduction.tables).collect();
+    for source in SOURCES {
+        assert!(tables.iter().any(|table| table.id == source.table), "no table {}", source.table);
+    }
+    for medium in MEDIA {
+        let mut numbers = 0;
+        for table in &tables {
+            let printed = output.table(medium, table);
             assert_eq!(printed.rows.len(), table.rows.len(), "{}, {medium:?}", table.id);
-            match source {
-                Some(source) => *count += compare(source, &Data::read(source.1), medium, &printed),
-                None => {
-                    let is_published = |head: &String| printed::plain(head).starts_with("published");
-                    assert!(!printed.heads.iter().any(is_published), "where is {} from?", table.id);
-                }
+            match SOURCES.iter().find(|source| source.table == table.id) {
+                Some(source) => numbers += compare_table(source, medium, &printed),
+                None => assert_eq!(published_columns(&printed), [0; 0], "{} has no source", table.id),
             }
         }
-        met.insert(table.id.as_str());
+        assert_eq!(numbers, all_numbers(), "{medium:?}");
     }
-    assert!(SOURCES.iter().all(|source| met.contains(source.0)), "{met:?}");
-    assert_eq!(numbers, [all_numbers(); MEDIA.len()]);
 }
 
-/// How many numbers the files have, those that name rows left out; looks that each column has its place.
+/// The number of numbers in all data files, without those that name rows. Checks that each column has one source.
 fn all_numbers() -> usize {
-    const LABELS: [&str; 5] = ["frame_bytes", "receive_wait_loop_iterations", "system", "note", "method"];
-    let mut count = 0;
+    const COLUMNS_OF_NAMES: [&str; 5] =
+        ["frame_bytes", "receive_wait_loop_iterations", "system", "note", "method"];
+    let mut numbers = 0;
     for entry in std::fs::read_dir(Data::folder()).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|extension| extension != "csv") {
             continue;
         }
-        let name = path.file_stem().unwrap().to_str().unwrap();
-        let data = Data::read(name);
-        for column in data.columns.iter().filter(|column| !LABELS.contains(&column.as_str())) {
-            let places = SOURCES.iter().filter(|source| source.1 == name);
-            let times = places.flat_map(|source| source.2).filter(|(known, _)| known == column).count();
-            assert_eq!(times, 1, "{name}: {column} is printed in so many tables");
-            count += data.column(column).iter().filter(|(_, number)| !number.is_empty()).count();
+        let file = path.file_stem().unwrap().to_str().unwrap();
+        let data = Data::read(file);
+        for column in data.columns.iter().filter(|column| !COLUMNS_OF_NAMES.contains(&column.as_str())) {
+            let sources = SOURCES.iter().filter(|source| source.file == file);
+            let columns = sources.flat_map(|source| source.columns).filter(|known| known.name == column);
+            assert_eq!(columns.count(), 1, "{file}: tables that have {column}");
+            numbers += data.column(column).iter().filter(|published| !published.number.is_empty()).count();
         }
     }
-    count
+    numbers
 }

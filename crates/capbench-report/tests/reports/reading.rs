@@ -1,4 +1,4 @@
-//! Saved results that are whole, cut off, damaged, foreign or not there.
+//! Results files that are complete, cut off, damaged, of another program, or absent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,34 +13,45 @@ use serde_json::{Value, json};
 
 use super::runs;
 
-/// A results file as it is saved.
-fn good() -> &'static [u8] {
+/// A complete results file, of a bench with six trials.
+fn complete_file() -> &'static [u8] {
     static FILE: OnceLock<Vec<u8>> = OnceLock::new();
     FILE.get_or_init(|| serde_json::to_vec_pretty(&runs::bench()).unwrap())
 }
 
-/// How a trial of it begins. Numbers rise, so the first that is the same is its own.
+/// The same, as a value.
+fn complete_value() -> Value {
+    serde_json::from_slice(complete_file()).unwrap()
+}
+
+/// How the trial at this position begins in the file. The first such text is the trial's: numbers rise, and other members that are
+/// called `number` follow later.
 fn head_of_trial(position: usize) -> String {
-    let run = parse(good(), &file()).unwrap();
+    let run = parse(complete_file(), &file()).unwrap();
     format!("\"number\": {},", run.results.trials[position].number)
 }
 
+/// The name of the file in messages.
 fn file() -> PathBuf {
     PathBuf::from("/nowhere/a-run/results.json")
 }
 
+/// The message that refuses a file of this content.
 fn refusal(content: &[u8]) -> String {
     parse(content, &file()).unwrap_err().to_string()
 }
 
-/// Everything that is made of a run.
-fn make(run: &Run) {
+/// The message that refuses a path.
+fn refusal_of_path(path: &Path) -> String {
+    read(path).unwrap_err().to_string()
+}
+
+/// Makes every format of a run's report, which must not panic.
+fn make_all_formats(run: &Run) {
     let report = report(run);
-    let _ = (
-        html::html(&report),
-        markdown::markdown(&report, Some("charts")),
-        text::text(&report, text::Extent::Details),
-    );
+    html::html(&report);
+    markdown::markdown(&report, Some("charts"));
+    text::text(&report, text::Extent::Details);
     csv::tidy_rows(std::slice::from_ref(run)).unwrap();
     for table in report.tables() {
         csv::table(table).unwrap();
@@ -48,62 +59,76 @@ fn make(run: &Run) {
 }
 
 #[test]
-fn a_whole_file_is_read_by_its_name_or_by_that_of_its_directory() {
+fn a_complete_file_is_read_by_its_name_or_by_that_of_its_directory() {
     let scratch = Scratch::new();
     let results = scratch.join("results.json");
-    fs::write(&results, good()).unwrap();
+    fs::write(&results, complete_file()).unwrap();
     for path in [scratch.path(), &results] {
         let run = read(path).unwrap();
-        assert_eq!((run.warnings.as_slice(), run.results.trials.len()), ([].as_slice(), 6));
+        assert_eq!(run.warnings, [""; 0]);
+        assert_eq!(run.results.trials.len(), 6);
         assert_eq!(run.name, scratch.file_name().unwrap().to_str().unwrap());
         assert_eq!(run.directory, scratch.path());
     }
-    let other = scratch.join("monday.json");
-    fs::copy(&results, &other).unwrap();
-    assert_eq!(read(&other).unwrap().name, "monday");
 }
 
 #[test]
-fn what_is_not_there_is_told_apart() {
+fn a_file_with_another_name_names_its_run() {
     let scratch = Scratch::new();
-    let error_of = |path: &Path| read(path).unwrap_err().to_string();
-    assert!(
-        error_of(scratch.path()).contains("no results.json in this directory"),
-        "{}",
-        error_of(scratch.path())
-    );
-    assert!(error_of(&scratch.join("absent")).contains("cannot read"));
-    fs::create_dir(scratch.join("results.json")).unwrap();
-    assert!(error_of(scratch.path()).contains("neither a file nor a directory"));
-    assert!(error_of(Path::new("/dev/zero")).contains("neither a file nor a directory"));
+    let monday = scratch.join("monday.json");
+    fs::write(&monday, complete_file()).unwrap();
+    assert_eq!(read(&monday).unwrap().name, "monday");
 }
 
 #[test]
-fn what_is_no_results_file_is_refused_with_the_reason() {
+fn absent_files_and_paths_that_are_no_files_have_different_messages() {
+    let scratch = Scratch::new();
+    let empty_directory = refusal_of_path(scratch.path());
+    assert!(empty_directory.contains("no results.json in this directory"), "{empty_directory}");
+    assert!(refusal_of_path(&scratch.join("absent")).contains("cannot read"));
+    fs::create_dir(scratch.join("results.json")).unwrap();
+    assert!(refusal_of_path(scratch.path()).contains("neither a file nor a directory"));
+    assert!(refusal_of_path(Path::new("/dev/zero")).contains("neither a file nor a directory"));
+}
+
+#[test]
+fn empty_files_are_refused() {
+    // The last one is what a file system may leave of a file after a power failure.
     for empty in [&b""[..], b" \n\t", &[0; 4096]] {
         assert!(refusal(empty).contains("is empty"), "{}", refusal(empty));
     }
+}
+
+#[test]
+fn json_of_other_programs_is_refused() {
     for foreign in [
         &b"[1, 2]"[..],
         b"{}",
         b"7",
         b"\"text\"",
         b"{\"trials\": [1]}",
+        // Cut off, but its first member is not that of results.
         b"{\"a\": 1, \"b\": ",
         b"[{\"a\": 1}",
     ] {
         let message = refusal(foreign);
-        assert!(
-            message.contains("is JSON, but not a results file of capbench"),
-            "{}: {message}",
-            String::from_utf8_lossy(foreign)
-        );
+        let content = String::from_utf8_lossy(foreign);
+        assert!(message.contains("is JSON, but not a results file of capbench"), "{content}: {message}");
     }
-    let other = json!({ "schema_version": 1, "results": [] }).to_string();
-    assert!(refusal(other.as_bytes()).contains("it has no command"), "{}", refusal(other.as_bytes()));
-    for text in [&b"number,phase,method\n1,search,recv\n"[..], b"\x7fELF\x02", b"nonsense"] {
-        assert!(refusal(text).contains("is not JSON"), "{}", refusal(text));
+    let with_a_version = json!({ "schema_version": 1, "results": [] }).to_string();
+    let message = refusal(with_a_version.as_bytes());
+    assert!(message.contains("it has no command"), "{message}");
+}
+
+#[test]
+fn files_that_are_not_json_are_refused() {
+    for other in [&b"number,phase,method\n1,search,recv\n"[..], b"\x7fELF\x02", b"nonsense"] {
+        assert!(refusal(other).contains("is not JSON"), "{}", refusal(other));
     }
+}
+
+#[test]
+fn files_that_are_cut_off_before_the_first_trial_are_refused() {
     for cut in [
         &b"{"[..],
         b"{\"schema_version",
@@ -117,7 +142,7 @@ fn what_is_no_results_file_is_refused_with_the_reason() {
 #[test]
 fn another_version_is_refused() {
     for version in [json!(2), json!(0), json!(-1), json!("1"), json!(null), json!(1.5)] {
-        let mut value: Value = serde_json::from_slice(good()).unwrap();
+        let mut value = complete_value();
         value["schema_version"] = version.clone();
         let message = refusal(value.to_string().as_bytes());
         assert!(message.contains(&format!("schema_version is {version}")), "{message}");
@@ -125,67 +150,66 @@ fn another_version_is_refused() {
 }
 
 #[test]
-fn a_file_that_is_cut_keeps_its_whole_trials() {
-    let text = std::str::from_utf8(good()).unwrap();
-    let third = text.find(&head_of_trial(2)).unwrap();
-    let run = parse(&text.as_bytes()[..third], &file()).unwrap();
+fn a_file_that_is_cut_off_keeps_its_complete_trials() {
+    let text = std::str::from_utf8(complete_file()).unwrap();
+    let third_trial = text.find(&head_of_trial(2)).unwrap();
+    let run = parse(&text.as_bytes()[..third_trial], &file()).unwrap();
     assert_eq!(run.results.trials.len(), 2);
     assert!(!run.results.complete);
-    assert!(
-        run.warnings[0].contains("ends in the middle of itself")
-            && run.warnings[0].contains("2 whole trials"),
-        "{:?}",
-        run.warnings
-    );
-    make(&run);
-    let report = report(&run);
-    assert!(
-        report.warnings.iter().any(|warning| warning.contains("stopped or interrupted")),
-        "{:?}",
-        report.warnings
-    );
+    let warning = &run.warnings[0];
+    assert!(warning.contains("ends in the middle of itself"), "{warning}");
+    assert!(warning.contains("2 whole trials"), "{warning}");
+    make_all_formats(&run);
+    let warnings = report(&run).warnings.join("\n");
+    assert!(warnings.contains("stopped or interrupted"), "{warnings}");
 }
 
 #[test]
-fn a_file_that_is_damaged_keeps_what_stands_before_the_damage() {
-    let text = String::from_utf8(good().to_vec()).unwrap();
+fn a_damaged_file_keeps_the_trials_before_the_damage() {
+    let text = std::str::from_utf8(complete_file()).unwrap();
+    // Without its colon.
     let damaged = text.replacen(&head_of_trial(3), "\"number\" 5,", 1);
     let run = parse(damaged.as_bytes(), &file()).unwrap();
     assert!(run.warnings[0].contains("is damaged (line "), "{:?}", run.warnings);
     assert_eq!(run.results.trials.len(), 3);
-    let trailing = format!("{text}{{");
-    let run = parse(trailing.as_bytes(), &file()).unwrap();
+}
+
+#[test]
+fn text_behind_complete_results_is_damage() {
+    let mut with_more = complete_file().to_vec();
+    with_more.push(b'{');
+    let run = parse(&with_more, &file()).unwrap();
     assert_eq!(run.results.trials.len(), 6);
     assert!(run.warnings[0].contains("6 whole trials"), "{:?}", run.warnings);
 }
 
 #[test]
-fn a_trial_that_is_not_understood_is_left_out_with_the_reason() {
-    let mut value: Value = serde_json::from_slice(good()).unwrap();
+fn a_trial_that_cannot_be_parsed_is_left_out_with_the_reason() {
+    let mut value = complete_value();
     value["trials"][1]["verdict"] = json!("splendid");
     value["trials"][4].as_object_mut().unwrap().remove("delivered");
     value["a_member_of_later_versions"] = json!({ "x": 1 });
     let run = parse(value.to_string().as_bytes(), &file()).unwrap();
     assert_eq!(run.results.trials.len(), 4);
     let warning = &run.warnings[0];
-    assert!(
-        warning.contains("2 of 6 trials") && warning.contains("entry 2") && warning.contains("splendid"),
-        "{warning}"
-    );
-    make(&run);
+    for part in ["2 of 6 trials", "entry 2", "splendid"] {
+        assert!(warning.contains(part), "{warning}");
+    }
+    make_all_formats(&run);
 }
 
 #[test]
-fn an_environment_that_is_not_understood_is_named() {
-    let mut value: Value = serde_json::from_slice(good()).unwrap();
+fn an_environment_that_cannot_be_parsed_is_named() {
+    let mut value = complete_value();
     value["environment"] = json!("this host");
     let message = refusal(value.to_string().as_bytes());
-    assert!(message.contains("is not as capbench writes it") && message.contains("this host"), "{message}");
+    assert!(message.contains("is not as capbench writes it"), "{message}");
+    assert!(message.contains("this host"), "{message}");
 }
 
 #[test]
-fn times_and_counts_that_cannot_be_are_shown_and_nothing_more() {
-    let mut value: Value = serde_json::from_slice(good()).unwrap();
+fn the_largest_times_and_counts_are_reported() {
+    let mut value = complete_value();
     value["started_unix_s"] = json!(u64::MAX);
     for trial in value["trials"].as_array_mut().unwrap() {
         for key in ["sent", "delivered", "intended"] {
@@ -198,10 +222,10 @@ fn times_and_counts_that_cannot_be_are_shown_and_nothing_more() {
     }
     let run = parse(value.to_string().as_bytes(), &file()).unwrap();
     assert!(run.warnings[0].contains("do not sum up"), "{:?}", run.warnings);
-    make(&run);
+    make_all_formats(&run);
 }
 
-/// Files of all kinds, for harm to be done to.
+/// Files of runs of several kinds, which tests modify.
 fn files() -> &'static [Vec<u8>] {
     static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     FILES.get_or_init(|| {
@@ -210,12 +234,12 @@ fn files() -> &'static [Vec<u8>] {
     })
 }
 
-/// A file of those above, and a place in it.
-fn harmed() -> impl Strategy<Value = (Vec<u8>, usize)> {
-    (0..files().len(), any::<prop::sample::Index>()).prop_map(|(which, place)| {
-        let content = files()[which].clone();
-        let place = place.index(content.len());
-        (content, place)
+/// One of [`files`], and a position in it.
+fn file_and_position() -> impl Strategy<Value = (Vec<u8>, usize)> {
+    (0..files().len(), any::<prop::sample::Index>()).prop_map(|(index, position)| {
+        let content = files()[index].clone();
+        let position = position.index(content.len());
+        (content, position)
     })
 }
 
@@ -229,35 +253,40 @@ proptest! {
     #![proptest_config(some_cases())]
 
     #[test]
-    fn no_cut_of_a_file_panics((content, at) in harmed()) {
-        if let Ok(run) = parse(&content[..at], &file()) {
+    fn no_cut_of_a_file_panics((content, end) in file_and_position()) {
+        if let Ok(run) = parse(&content[..end], &file()) {
             prop_assert!(!run.results.complete && !run.warnings.is_empty());
-            make(&run);
+            make_all_formats(&run);
         }
     }
 
     #[test]
-    fn no_flipped_byte_panics((mut content, at) in harmed(), bits in 1..=255u8) {
-        content[at] ^= bits;
+    fn no_changed_byte_panics((mut content, position) in file_and_position(), bits in 1..=255u8) {
+        content[position] ^= bits;
         if let Ok(run) = parse(&content, &file()) {
-            make(&run);
+            make_all_formats(&run);
         }
     }
 
+    /// The next digit at or after the position becomes another one, with so many nines before it.
     #[test]
-    fn no_digit_that_becomes_another_panics((mut content, from) in harmed(), digit in b'0'..=b'9', more in 0..18usize) {
-        // Where a number begins at or after the place, it is another one, and longer.
-        if let Some(at) = content[from..].iter().position(u8::is_ascii_digit).map(|at| from + at) {
+    fn no_changed_number_panics(
+        (mut content, position) in file_and_position(),
+        digit in b'0'..=b'9',
+        nines in 0..18usize,
+    ) {
+        if let Some(distance) = content[position..].iter().position(u8::is_ascii_digit) {
+            let at = position + distance;
             content[at] = digit;
-            content.splice(at..at, std::iter::repeat_n(b'9', more));
+            content.splice(at..at, std::iter::repeat_n(b'9', nines));
         }
         if let Ok(run) = parse(&content, &file()) {
-            make(&run);
+            make_all_formats(&run);
         }
     }
 
     #[test]
-    fn no_bytes_panic(content in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn no_short_content_is_a_results_file(content in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(parse(&content, &file()).is_err());
     }
 }

@@ -1,4 +1,5 @@
-//! Runs of every kind on the simulated path, saved as the product saves them, are what `docs/results.schema.json` says.
+//! Results of every kind of run, saved as capbench saves them, are valid by `docs/results.schema.json`. The runs are on the
+//! simulated path.
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -36,6 +37,7 @@ use serde_json::Value;
 
 use crate::results_file::assert_valid;
 
+/// A method that livelocks, one that shares its CPU and has two cost regimes, and one with a ring.
 fn methods() -> Vec<SimulatedMethod> {
     let regimes = TwoRegimes { batch: 8.0, ..dain() };
     vec![
@@ -45,17 +47,18 @@ fn methods() -> Vec<SimulatedMethod> {
     ]
 }
 
+/// A noisy path with [`methods`]. Its generator sends up to 1,000,000 frames per second.
 fn path() -> SimulatedLaboratory {
     SimulatedLaboratory::new(1e6, methods()).noise(3, Noise { per_trial: 0.01, per_second: 0.01 })
 }
 
-/// As the product has it, but for the pauses: no time passes here.
+/// The path with the guards of a real run, but without their pauses: no time passes on a simulated path.
 fn guarded(path: SimulatedLaboratory) -> Guarded<SimulatedLaboratory> {
     Guarded::new(path, Policy { pause: Duration::ZERO, ..Policy::default() }, Arc::default())
 }
 
-/// What every run has.
-fn results(kept: Collected, laboratory: &dyn Laboratory) -> Results {
+/// The results of what a run collected, with the environment of this host.
+fn results(collected: Collected, laboratory: &dyn Laboratory) -> Results {
     let interface = PathInterface {
         role: Role::Receive,
         name: "sim0".into(),
@@ -71,16 +74,16 @@ fn results(kept: Collected, laboratory: &dyn Laboratory) -> Results {
     Results {
         environment,
         statement_facts: laboratory.statements(),
-        not_measured: [kept.not_measured, sentences::not_measured(&kept.untested)].concat(),
-        searches: kept.searches,
-        rfc2544: kept.tested,
-        ..capbench_results::for_tests::results(kept.trials)
+        not_measured: [collected.not_measured, sentences::not_measured(&collected.untested)].concat(),
+        searches: collected.searches,
+        rfc2544: collected.tested,
+        ..capbench_results::for_tests::results(collected.trials)
     }
 }
 
-/// Concludes and saves results, and looks that they are what the schema says and are read again as they were, each fact
-/// included.
-fn check(results: &Results) -> Value {
+/// Concludes and saves results. Checks that the file is valid by the schema, and that it is read as it was saved, all facts
+/// included. Returns the file.
+fn saved_and_checked(results: &Results) -> Value {
     let mut results = results.clone();
     sentences::conclude(&mut results);
     assert!(!results.answers.is_empty());
@@ -95,61 +98,65 @@ fn check(results: &Results) -> Value {
     saved
 }
 
+/// A bench of three methods with two frame sizes.
 fn bench() -> Results {
     let plan =
         BenchPlan { sizes: vec![setup(64), setup(1518)], ..bench_plan(&["recv", "packet-v2", "packet-v3"]) };
-    let (mut path, mut kept) = (guarded(path()), Collected::default());
-    plan.run(&mut path, &mut kept).unwrap();
-    results(kept, &path)
+    let (mut path, mut collected) = (guarded(path()), Collected::default());
+    plan.run(&mut path, &mut collected).unwrap();
+    results(collected, &path)
 }
 
 #[test]
-fn a_bench_is_what_the_schema_says() {
-    let saved = check(&bench());
+fn a_bench_is_valid() {
+    let saved = saved_and_checked(&bench());
     let trials = saved["trials"].as_array().unwrap();
-    assert!(
-        trials.iter().any(|trial| trial["guarding"]["recovery"].is_object()),
-        "an overload was probed after"
-    );
+    let has_probes = trials.iter().any(|trial| trial["guarding"]["recovery"].is_object());
+    assert!(has_probes, "probes follow an overload");
     assert!(!saved["findings"].as_array().unwrap().is_empty());
 }
 
 #[test]
-fn a_recommendation_is_what_the_schema_says() {
+fn a_recommendation_is_valid() {
     let plan = BenchPlan {
         sizes: vec![setup(64), setup(1518)],
         ..searching_bench_plan(&["recv", "packet-v2", "packet-v3"])
     };
     let outcome = plan.run(&mut guarded(path()), &mut Collected::default()).unwrap();
-    let saved = check(&capbench_results::for_tests::bench(outcome.trials, outcome.searches));
+    let results = capbench_results::for_tests::bench(outcome.trials, outcome.searches);
+    let saved = saved_and_checked(&results);
     let recommended = &saved["recommended"];
     assert_eq!(recommended["question"]["what"], "highest_rate");
     assert_eq!(recommended["rankings"].as_array().unwrap().len(), 2);
-    assert_eq!((&recommended["method"], &recommended["certainty"]), (&"packet-v3".into(), &"certain".into()));
+    assert_eq!(recommended["method"], "packet-v3");
+    assert_eq!(recommended["certainty"], "certain");
     assert!(!saved["searches"].as_array().unwrap().is_empty());
 }
 
-#[test]
-fn searches_are_what_the_schema_says() {
+/// The results of this number of searches on a path.
+fn searched(searches: u32, path: SimulatedLaboratory) -> Results {
     let plan = SearchPlan::new(parse("ndr,pdr,rfc2544").unwrap());
-    for (searches, path) in [
-        (1, path()),
-        (3, path().bursts(5, LossBursts { per_second: 0.05, frames: 40 })),
-        (1, path().line_rate(pps(400_000.0))),
-    ] {
-        let (mut path, mut kept) = (guarded(path), Collected::default());
-        let mut outcomes = Vec::new();
-        for nth in 1..=searches {
-            let mut trial = path.prepare(&setup(64)).unwrap();
-            let nth = (searches > 1).then_some(nth);
-            outcomes.push(
-                search::run_nth(&plan, nth, "simulated", trial.as_mut(), Stored::default(), &mut kept)
-                    .unwrap()
-                    .outcome,
-            );
-        }
-        kept.searches = outcomes;
-        let saved = check(&results(kept, &path));
+    let (mut path, mut collected) = (guarded(path), Collected::default());
+    let mut outcomes = Vec::new();
+    for number in 1..=searches {
+        // A single search has no number.
+        let nth = if searches > 1 { Some(number) } else { None };
+        let mut trial = path.prepare(&setup(64)).unwrap();
+        let stored = Stored::default();
+        let search =
+            search::run_nth(&plan, nth, "simulated", trial.as_mut(), stored, &mut collected).unwrap();
+        outcomes.push(search.outcome);
+    }
+    collected.searches = outcomes;
+    results(collected, &path)
+}
+
+#[test]
+fn searches_are_valid() {
+    let lossy_path = path().bursts(5, LossBursts { per_second: 0.05, frames: 40 });
+    let slow_link = path().line_rate(pps(400_000.0));
+    for (searches, path) in [(1, path()), (3, lossy_path), (1, slow_link)] {
+        let saved = saved_and_checked(&searched(searches, path));
         assert_eq!(saved["searches"].as_array().unwrap().len(), searches as usize);
     }
 }
@@ -170,23 +177,25 @@ fn axes() -> Vec<Axis> {
     .to_vec()
 }
 
+/// A sweep of all methods at 350,000 frames per second, unless the axis has the loads.
 fn plan(axis: Axis) -> SweepPlan {
     let plan = sweep_plan(axis, &["recv", "packet-v2", "packet-v3"]);
     let loads = plan.loads.iter().map(|_| at(350_000.0)).collect();
     SweepPlan { loads, repeats: 3, refinement: 1, ..plan }
 }
 
+/// The saved and checked results of a sweep.
 fn swept(plan: &SweepPlan, path: SimulatedLaboratory) -> Value {
-    let (mut path, mut kept) = (guarded(path), Collected::default());
-    let run = plan.run(&mut path, &mut kept).unwrap();
-    let mut results = results(kept, &path);
+    let (mut path, mut collected) = (guarded(path), Collected::default());
+    let run = plan.run(&mut path, &mut collected).unwrap();
+    let mut results = results(collected, &path);
     livelock::mark(&mut results.trials);
     results.sweeps = vec![run.outcome];
-    check(&results)
+    saved_and_checked(&results)
 }
 
 #[test]
-fn sweeps_of_every_kind_are_what_the_schema_says() {
+fn sweeps_of_every_kind_are_valid() {
     assert_eq!(axes().len(), AxisKind::ALL.len());
     for axis in axes() {
         let kind = axis.kind();
@@ -194,96 +203,111 @@ fn sweeps_of_every_kind_are_what_the_schema_says() {
         let base = Setup { latency: Some(Recording { from: Duration::ZERO }), ..setup(64) };
         let saved = swept(&SweepPlan { base, ..plan(axis) }, path);
         assert_eq!(saved["sweeps"][0]["axis"], serde_json::to_value(kind).unwrap());
-        let has_latency = |trial: &Value| trial["latency"]["total"]["histogram"].is_string();
-        assert!(kind != AxisKind::Coalesce || saved["trials"].as_array().unwrap().iter().any(has_latency));
-        let has_limits =
-            saved["sweeps"][0]["series"][0]["scaling"]["limits"].as_array().is_some_and(|all| all.len() >= 4);
-        assert_eq!(kind == AxisKind::Members, has_limits);
-        let is_livelock = |trial: &Value| trial["livelock"].is_object();
-        assert!(kind != AxisKind::Load || saved["trials"].as_array().unwrap().iter().any(is_livelock));
+        // What only sweeps of one kind have.
+        let trials = saved["trials"].as_array().unwrap();
+        match kind {
+            AxisKind::Coalesce => {
+                assert!(trials.iter().any(|trial| trial["latency"]["total"]["histogram"].is_string()));
+            }
+            AxisKind::Load => assert!(trials.iter().any(|trial| trial["livelock"].is_object())),
+            _ => {}
+        }
+        let limits = &saved["sweeps"][0]["series"][0]["scaling"]["limits"];
+        let has_limits = limits.as_array().is_some_and(|limits| limits.len() >= 4);
+        assert_eq!(has_limits, kind == AxisKind::Members);
     }
 }
 
 #[test]
-fn a_sweep_of_bursts_is_what_the_schema_says() {
+fn a_sweep_of_bursts_is_valid() {
     let test = BackToBackTest(BurstSearch { depletion: Duration::ZERO, ..BackToBackTest::default().0 });
     let plan = SweepPlan {
         methods: specs(&["packet-v3"]),
         probe: Probe::BackToBack(test),
         refinement: 0,
+        loads: vec![at(900_000.0)],
         ..plan(Axis::rings(8, 512, ByteCount(2048)).unwrap())
     };
-    let plan = SweepPlan { loads: vec![at(900_000.0)], ..plan };
     let saved = swept(&plan, path());
     let readings = &saved["sweeps"][0]["series"][0]["readings"];
     assert!(readings[0]["back_to_back"]["searches"].is_array(), "{readings}");
 }
 
-#[test]
-fn tests_of_rfc_2544_are_what_the_schema_says() {
-    let extent = Extent { depletion: Duration::ZERO, ..Extent::quick() };
-    let plan = SearchPlan::new(parse("quick").unwrap());
+/// The saved and checked results of all tests of RFC 2544 of a method that reads up to this rate. The generator sends up to
+/// 1,000,000 frames per second.
+fn rfc2544(capacity_pps: f64) -> Value {
     let suite = Suite {
         tests: vec![Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery],
-        extent,
-        throughput: Throughput::Search(plan),
+        extent: Extent { depletion: Duration::ZERO, ..Extent::quick() },
+        throughput: Throughput::Search(SearchPlan::new(parse("quick").unwrap())),
     };
-    // One whose throughput is found, and one that the generator cannot bring to lose: tests are passed over.
-    for capacity in [300_000.0, 2e6] {
-        let path = SimulatedLaboratory::new(
-            1e6,
-            vec![SimulatedMethod::new("packet-v3", capacity).room(Room::Frames(4096))],
-        );
-        let (mut path, mut kept) = (guarded(path), Collected::default());
-        assert!(!suite.run(&setup(64), &mut path, &mut kept).unwrap());
-        let saved = check(&results(kept, &path));
-        assert!(saved["rfc2544"].is_array() && saved["searches"].is_array());
-        if capacity < 1e6 {
-            let tests: Vec<&str> = saved["rfc2544"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|tested| tested["test"].as_str().unwrap())
-                .collect();
-            assert_eq!(tests, ["latency", "frame-loss", "back-to-back", "recovery"]);
-        } else {
-            assert!(!saved["not_measured"].as_array().unwrap().is_empty());
-        }
-    }
+    let method = SimulatedMethod::new("packet-v3", capacity_pps).room(Room::Frames(4096));
+    let mut path = guarded(SimulatedLaboratory::new(1e6, vec![method]));
+    let mut collected = Collected::default();
+    let is_stopped = suite.run(&setup(64), &mut path, &mut collected).unwrap();
+    assert!(!is_stopped);
+    saved_and_checked(&results(collected, &path))
 }
 
 #[test]
-fn a_soak_is_what_the_schema_says() {
+fn tests_of_rfc_2544_are_valid() {
+    let saved = rfc2544(300_000.0);
+    let mut tests = Vec::new();
+    for tested in saved["rfc2544"].as_array().unwrap() {
+        tests.push(tested["test"].as_str().unwrap());
+    }
+    assert_eq!(tests, ["latency", "frame-loss", "back-to-back", "recovery"]);
+    assert!(saved["searches"].is_array());
+}
+
+#[test]
+fn tests_of_rfc_2544_without_an_overload_are_not_measured() {
+    let saved = rfc2544(2e6);
+    assert!(saved["rfc2544"].is_array() && saved["searches"].is_array());
+    assert!(!saved["not_measured"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_soak_is_valid() {
     let plan = SoakPlan {
         setup: setup(64),
         rate: pps(100_000.0),
         length: Duration::from_secs(5),
         interval: Duration::from_secs(1),
     };
-    let path = path().bursts(5, LossBursts { per_second: 0.5, frames: 40 });
-    let (mut path, mut kept) = (guarded(path), Collected::default());
-    let outcome = plan.run(&mut path, &mut kept).unwrap();
-    let mut results = results(kept, &path);
+    let mut path = guarded(path().bursts(5, LossBursts { per_second: 0.5, frames: 40 }));
+    let mut collected = Collected::default();
+    let outcome = plan.run(&mut path, &mut collected).unwrap();
+    let mut results = results(collected, &path);
     results.trials = outcome.record.kept.clone();
     results.soak = Some(outcome.record);
-    let saved = check(&results);
+    let saved = saved_and_checked(&results);
     assert!(saved["soak"]["worst"].is_object(), "{}", saved["soak"]);
 }
 
+/// A change of valid results that makes them invalid.
+type Mistake = fn(&mut Value);
+
 #[test]
-fn what_the_schema_does_not_say_is_refused() {
-    let saved = check(&bench());
-    let refused = |change: fn(&mut Value)| {
-        let mut changed = saved.clone();
-        change(&mut changed);
-        assert!(std::panic::catch_unwind(|| assert_valid(&changed)).is_err(), "it was taken");
-    };
-    refused(|results| results["later"] = 1.into());
-    refused(|results| results["schema_version"] = 2.into());
-    refused(|results| results["trials"][0]["later"] = 1.into());
-    refused(|results| results["trials"][0]["delivered"] = (-1).into());
-    refused(|results| results["trials"][0]["verdict"] = "good".into());
-    refused(|results| results["environment"]["cpu"]["later"] = Value::Null);
-    refused(|results| drop(results["trials"][0].as_object_mut().unwrap().remove("sent")));
-    refused(|results| drop(results["environment"].as_object_mut().unwrap().remove("kernel_release")));
+fn results_with_other_members_or_values_are_not_valid() {
+    let saved = saved_and_checked(&bench());
+    let mistakes: [(&str, Mistake); 8] = [
+        ("a member of results", |results| results["later"] = 1.into()),
+        ("another version", |results| results["schema_version"] = 2.into()),
+        ("a member of a trial", |results| results["trials"][0]["later"] = 1.into()),
+        ("a negative count", |results| results["trials"][0]["delivered"] = (-1).into()),
+        ("another verdict", |results| results["trials"][0]["verdict"] = "good".into()),
+        ("a member of the environment", |results| results["environment"]["cpu"]["later"] = Value::Null),
+        ("a trial without a count", |results| {
+            results["trials"][0].as_object_mut().unwrap().remove("sent").unwrap();
+        }),
+        ("an environment without a member", |results| {
+            results["environment"].as_object_mut().unwrap().remove("kernel_release").unwrap();
+        }),
+    ];
+    for (mistake, make_mistake) in mistakes {
+        let mut wrong = saved.clone();
+        make_mistake(&mut wrong);
+        assert!(std::panic::catch_unwind(|| assert_valid(&wrong)).is_err(), "{mistake} is accepted");
+    }
 }

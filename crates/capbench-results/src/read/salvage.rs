@@ -66,6 +66,7 @@ struct Found {
 }
 
 impl Found {
+    /// Whether a member was read, or a list begun.
     fn has(&self, name: &str) -> bool {
         self.members.contains_key(name) || self.lists.contains_key(name)
     }

@@ -36,6 +36,7 @@ impl PointRows {
     }
 }
 
+/// The columns of the table; their headings are the labels of the axes.
 fn columns(chart: &Chart, has_intervals: bool) -> Vec<Column> {
     let Axis { label, unit, scale } = &chart.x;
     let unit = if matches!(scale, Scale::Names(_)) { Unit::None } else { *unit };

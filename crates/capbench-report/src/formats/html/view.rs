@@ -53,6 +53,7 @@ pub fn colours(report: &Report) -> String {
 }
 
 impl View {
+    /// Sentences, each with its trials.
     fn sentences(&self, sentences: &[Sentence]) -> Value {
         let mut values = Vec::new();
         for Sentence { text, trials } in sentences {
@@ -71,6 +72,7 @@ impl View {
         }
     }
 
+    /// A chart: its drawing, its legend, and the table of its points.
     fn figure(&self, chart: &Chart) -> Value {
         let drawing = svg::embedded(chart, &self.palette);
         let points = PointRows::from_chart(chart, &drawing.spots);

@@ -41,6 +41,7 @@ impl Grid {
         Self::from_table(table, true)
     }
 
+    /// The table; `is_narrow` is whether it omits what it may omit.
     fn from_table(table: &Table, is_narrow: bool) -> Self {
         let mut grid = Self {
             heads: Vec::new(),
@@ -95,6 +96,7 @@ impl Grid {
         }
     }
 
+    /// Removes the column with this index.
     fn remove(&mut self, index: usize) {
         self.heads.remove(index);
         for row in &mut self.rows {
@@ -120,6 +122,7 @@ impl Grid {
         }
     }
 
+    /// Whether a mark for unknown values has to be explained.
     pub(super) fn has_unknown(&self) -> bool {
         self.rows.iter().flatten().any(|field| field == UNKNOWN)
     }
@@ -206,6 +209,7 @@ impl Grid {
     }
 }
 
+/// Whether a field has no known value.
 fn is_unknown(field: &str) -> bool {
     matches!(field, NOTHING | UNKNOWN)
 }

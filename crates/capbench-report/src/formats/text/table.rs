@@ -44,6 +44,7 @@ pub(super) fn table(text: &mut String, table: &Table) {
     }
 }
 
+/// Adds a table in the layout that fits, and its notes.
 fn add_table(text: &mut String, table: &Table) {
     let whole = Grid::whole(table);
     let narrow = Grid::narrow(table);

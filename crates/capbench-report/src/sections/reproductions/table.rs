@@ -8,6 +8,7 @@ use super::words::{heading, key, unit};
 use crate::model::{Cell, Column, Row, Table, Trials};
 use crate::sentences::table_notes;
 
+/// The table with its published and its measured columns.
 pub(super) fn table(comparison: &Comparison) -> Table {
     let rows_are = &comparison.rows_are;
     let first_key = rows_are.heading.replace(' ', "_");
@@ -27,6 +28,7 @@ pub(super) fn table(comparison: &Comparison) -> Table {
     }
 }
 
+/// A row with the trials behind all its measured cells.
 fn table_row(comparison: &Comparison, row: &SavedRow) -> Row {
     let mut cells = vec![match row.at {
         Some(at) => Cell::Number(at),

@@ -1,3 +1,5 @@
+//! The table and the charts of the comparison of a publication with what was measured here.
+
 use capbench_judge::reproduction::{
     Cell as SavedCell, Column as SavedColumn, Comparison, Quantity, Row as SavedRow, RowHeader, Side,
 };
@@ -6,6 +8,8 @@ use super::charts::charts;
 use super::table::table;
 use crate::model::{Cell, Kind, Mark, Place, Role, Scale};
 
+/// A table of a publication with two frame sizes, the larger one first: the line rate, a published rate, and a measured rate and
+/// load.
 fn comparison() -> Comparison {
     let column = |side, method: &str, quantity| SavedColumn {
         side,
@@ -98,12 +102,12 @@ fn tables_without_curves_have_bars_of_what_was_published_and_measured() {
     }
     let all = charts(&table);
     let [chart] = all.as_slice() else { panic!("the load was not published: {all:?}") };
-    assert_eq!((chart.id.as_str(), chart.kind), ("a-table-pps", Kind::Bars));
+    assert_eq!(chart.id, "a-table-pps");
+    assert_eq!(chart.kind, Kind::Bars);
     assert_eq!(chart.x.scale, Scale::Names(vec!["large".into(), "small".into()]));
     let [published, here] = chart.series.as_slice() else { panic!("{chart:?}") };
-    assert_eq!((published.role, published.points[0].y), (Role::Published, Some(81_279.0)));
-    assert_eq!(
-        (here.points[0].interval, here.points[0].trials.as_slice()),
-        (Some([70_000.0, 80_000.0]), &[3, 9][..])
-    );
+    assert_eq!(published.role, Role::Published);
+    assert_eq!(published.points[0].y, Some(81_279.0));
+    assert_eq!(here.points[0].interval, Some([70_000.0, 80_000.0]));
+    assert_eq!(here.points[0].trials, [3, 9]);
 }

@@ -41,6 +41,7 @@ pub(super) fn joined(words: &[&str]) -> String {
     words.join(" ")
 }
 
+/// Whether a column was published, measured here, or set by the plan.
 const fn side(column: &SavedColumn) -> &'static str {
     match column.side {
         Side::Published => "published",

@@ -1,4 +1,4 @@
-//! Each sentence once.
+//! Each sentence about a bench, once.
 
 use super::{
     BenchFinding, BetterElsewhere, ComparedTime, NsRange, OverloadLoss, PausedMethod, SavedMethod, SetUp,
@@ -7,6 +7,7 @@ use super::{
 use capbench_judge::finding::bench::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread};
 use capbench_judge::recommendation::Certainty;
 use capbench_model::places::Place;
+use capbench_model::trial::SizeLabel;
 
 fn methods<const N: usize>(names: [&str; N]) -> Vec<SavedMethod> {
     names.map(SavedMethod::from).to_vec()
@@ -14,51 +15,80 @@ fn methods<const N: usize>(names: [&str; N]) -> Vec<SavedMethod> {
 
 const SIXTY_NS: Option<NsRange> = Some(NsRange { low_ns: 60.0, high_ns: 60.0 });
 
+/// The words of a verdict.
+fn verdict_words(verdict: BenchVerdict) -> String {
+    words(&BenchFinding::Verdict(verdict))
+}
+
+/// The verdict to use `recv`, which sustains this. Nothing else is known.
+fn use_recv(sustains: SustainedRate) -> BenchVerdict {
+    BenchVerdict::Use {
+        method: "recv".into(),
+        certainty: Certainty::Certain,
+        sustains,
+        without_pauses: false,
+        app_time: None,
+        equal: Vec::new(),
+    }
+}
+
 #[test]
 fn the_method_to_use_is_named_with_rate_and_cost() {
-    let verdict = |certainty, sustains, without_pauses, app_time, equal: &[&str]| {
-        let equal = equal.iter().map(|method| SavedMethod::from(*method)).collect();
-        words(&BenchFinding::Verdict(BenchVerdict::Use {
-            method: "recv".into(),
-            certainty,
-            sustains,
-            without_pauses,
-            app_time,
-            equal,
-        }))
+    let certain = BenchVerdict::Use {
+        method: "recv".into(),
+        certainty: Certainty::Certain,
+        sustains: SustainedRate::AtLeast { pps: 1_424_999.0 },
+        without_pauses: false,
+        app_time: SIXTY_NS,
+        equal: Vec::new(),
     };
-    let at_least = SustainedRate::AtLeast { pps: 1_424_999.0 };
     assert_eq!(
-        verdict(Certainty::Certain, at_least, false, SIXTY_NS, &[]),
+        verdict_words(certain),
         "Use recv: at least 1.42 million packets/s without loss, 60 ns of application CPU per packet."
     );
-    let limit = SustainedRate::Limit { pps: 95_009.0, precision_ratio: 0.05 };
+    let likely = BenchVerdict::Use {
+        method: "recv".into(),
+        certainty: Certainty::Likely,
+        sustains: SustainedRate::Limit { pps: 95_009.0, precision_ratio: 0.05 },
+        without_pauses: true,
+        app_time: None,
+        equal: methods(["packet-v3"]),
+    };
     assert_eq!(
-        verdict(Certainty::Likely, limit, true, None, &["packet-v3"]),
+        verdict_words(likely),
         "Probably best is recv: 95,000 packets/s (±5 %) without loss (pauses of the host not counted); packet-v3 is equal within \
          noise."
     );
-    let asked = SustainedRate::Asked { pps: 100_000.0 };
+    let many_equal = BenchVerdict::Use {
+        method: "recv".into(),
+        certainty: Certainty::Certain,
+        sustains: SustainedRate::Asked { pps: 100_000.0 },
+        without_pauses: false,
+        app_time: None,
+        equal: methods(["a", "b", "c", "d", "e"]),
+    };
     assert_eq!(
-        verdict(Certainty::Certain, asked, false, None, &["a", "b", "c", "d", "e"]),
+        verdict_words(many_equal),
         "Use recv: it sustains 100,000 packets/s without loss; a, b, c, d and 1 more are equal within noise."
     );
-    let none = verdict(Certainty::Certain, SustainedRate::None, false, None, &[]);
-    assert_eq!(none, "Use recv: no load without loss.");
-    let unknown = verdict(Certainty::Certain, SustainedRate::Unknown, false, None, &[]);
-    assert_eq!(unknown, "Use recv: its rate is unknown.");
+}
+
+#[test]
+fn a_method_may_be_used_without_a_known_rate() {
+    assert_eq!(verdict_words(use_recv(SustainedRate::None)), "Use recv: no load without loss.");
+    assert_eq!(verdict_words(use_recv(SustainedRate::Unknown)), "Use recv: its rate is unknown.");
 }
 
 #[test]
 fn rivals_of_the_method_to_use_meanwhile_are_named() {
     let meanwhile = |sustains, rivals| {
-        words(&BenchFinding::Verdict(BenchVerdict::UseMeanwhile {
+        verdict_words(BenchVerdict::UseMeanwhile {
             method: "packet-v3".into(),
             sustains,
             without_pauses: false,
             app_time: SIXTY_NS,
             rivals,
-        }))
+        })
     };
     let may_sustain_more = methods(["recv"]);
     assert_eq!(
@@ -66,45 +96,54 @@ fn rivals_of_the_method_to_use_meanwhile_are_named() {
         "Not decided; use packet-v3 meanwhile: at least 500,000 packets/s without loss, 60 ns of application CPU per packet; recv \
          may sustain more."
     );
-    let of_cost = |may_cost_less: &[&str], may_sustain_it: &[&str]| {
-        let [may_cost_less, may_sustain_it] =
-            [may_cost_less, may_sustain_it].map(|names| names.iter().map(|name| (*name).into()).collect());
-        meanwhile(SustainedRate::Asked { pps: 1000.0 }, Rivals::Cost { may_cost_less, may_sustain_it })
-    };
-    assert!(of_cost(&["recv"], &[]).ends_with("per packet; recv may cost less."));
-    assert!(of_cost(&[], &["recv"]).ends_with("per packet; recv may sustain it, too."));
-    let both = of_cost(&["recv"], &["libpcap"]);
-    assert!(both.ends_with("; recv may cost less, and libpcap may sustain it, too."), "{both}");
-    let one_of = BenchFinding::Verdict(BenchVerdict::OneOf { methods: methods(["recv", "libpcap"]) });
-    assert_eq!(words(&one_of), "Not decided: one of recv and libpcap.");
+    for (may_cost_less, may_sustain_it, end) in [
+        (methods(["recv"]), Vec::new(), "per packet; recv may cost less."),
+        (Vec::new(), methods(["recv"]), "per packet; recv may sustain it, too."),
+        (methods(["recv"]), methods(["libpcap"]), "; recv may cost less, and libpcap may sustain it, too."),
+    ] {
+        let rivals = Rivals::Cost { may_cost_less, may_sustain_it };
+        let text = meanwhile(SustainedRate::Asked { pps: 1000.0 }, rivals);
+        assert!(text.ends_with(end), "{text}");
+    }
+    let one_of = BenchVerdict::OneOf { methods: methods(["recv", "libpcap"]) };
+    assert_eq!(verdict_words(one_of), "Not decided: one of recv and libpcap.");
 }
 
 #[test]
-fn that_no_method_sustains_the_load_is_said_with_the_reason() {
-    let none = |asked_pps, is_some_unknown, closest: Option<&str>, place| {
-        let closest = closest.map(SavedMethod::from);
-        words(&BenchFinding::Verdict(BenchVerdict::NoneLossless {
-            asked_pps,
-            is_some_unknown,
-            closest,
-            place,
-        }))
+fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
+    let any_load = BenchVerdict::NoneLossless {
+        asked_pps: None,
+        is_some_unknown: false,
+        closest: Some("recv".into()),
+        place: Some(Place::Ring),
     };
     assert_eq!(
-        none(None, false, Some("recv"), Some(Place::Ring)),
+        verdict_words(any_load),
         "No method sustains any of the tried loads without loss: recv comes closest and loses most in the ring or socket queue."
     );
+    let perhaps_one = BenchVerdict::NoneLossless {
+        asked_pps: Some(1000.0),
+        is_some_unknown: true,
+        closest: None,
+        place: Some(Place::Ring),
+    };
     assert_eq!(
-        none(Some(1000.0), true, None, Some(Place::Ring)),
+        verdict_words(perhaps_one),
         "No method is shown to sustain 1,000 packets/s without loss: most frames are lost in the ring or socket queue."
     );
-    assert_eq!(none(Some(1000.0), false, None, None), "No method sustains 1,000 packets/s without loss.");
+    let place_unknown = BenchVerdict::NoneLossless {
+        asked_pps: Some(1000.0),
+        is_some_unknown: false,
+        closest: None,
+        place: None,
+    };
+    assert_eq!(verdict_words(place_unknown), "No method sustains 1,000 packets/s without loss.");
+}
+
+#[test]
+fn that_no_method_can_sustain_the_load_is_said_with_the_time_of_a_packet() {
     let no_time = |time_of| {
-        words(&BenchFinding::Verdict(BenchVerdict::NoTime {
-            asked_pps: 200_000.0,
-            time_of,
-            ns_per_packet: 20_000.0,
-        }))
+        verdict_words(BenchVerdict::NoTime { asked_pps: 200_000.0, time_of, ns_per_packet: 20_000.0 })
     };
     assert_eq!(
         no_time(TimeOfThread::Work),
@@ -113,8 +152,12 @@ fn that_no_method_sustains_the_load_is_said_with_the_reason() {
     );
     let measured = no_time(TimeOfThread::Application);
     assert!(measured.contains("the application needs at least 20 µs of CPU time per packet"), "{measured}");
+}
+
+#[test]
+fn that_the_generator_did_not_send_the_load_is_said_with_its_rate() {
     assert_eq!(
-        words(&BenchFinding::Verdict(BenchVerdict::NotSent { asked_pps: 100_000.0, sent_pps: 22_000.5 })),
+        verdict_words(BenchVerdict::NotSent { asked_pps: 100_000.0, sent_pps: 22_000.5 }),
         "No method was tested at 100,000 packets/s: the generator sent up to 22,000 packets/s."
     );
 }
@@ -123,29 +166,30 @@ fn that_no_method_sustains_the_load_is_said_with_the_reason() {
 fn that_there_is_no_answer_is_said_with_the_reason() {
     let reason = "11 frames were delivered of 10 sent".into();
     assert_eq!(
-        words(&BenchFinding::Verdict(BenchVerdict::EveryTrialInvalid { reason })),
+        verdict_words(BenchVerdict::EveryTrialInvalid { reason }),
         "No method can be named: every trial is invalid (11 frames were delivered of 10 sent)."
     );
-    let no_answer = |because, place| {
-        words(&BenchFinding::Verdict(BenchVerdict::NoAnswer { because, noisy_trials: 2, trials: 3, place }))
-    };
+    let no_answer =
+        |because, place| verdict_words(BenchVerdict::NoAnswer { because, noisy_trials: 2, trials: 3, place });
     assert_eq!(
         no_answer(NoAnswerBecause::NoneSustained, Some(Place::Backlog)),
         "No answer: no method sustained any of the tried loads without loss, and the host disturbed 2 of 3 trials. Most frames \
          were lost in the softirq backlog. Stop other work and run it again."
     );
     let not_sent = no_answer(NoAnswerBecause::NotSent { asked_pps: 1000.0, sent_pps: 900.0 }, None);
-    assert!(
-        not_sent.contains(": the generator sent up to 900 packets/s of 1,000 packets/s, and"),
-        "{not_sent}"
-    );
+    let clause = ": the generator sent up to 900 packets/s of 1,000 packets/s, and";
+    assert!(not_sent.contains(clause), "{not_sent}");
     let not_sustained = no_answer(NoAnswerBecause::NotSustained { asked_pps: 1000.0 }, None);
-    assert!(not_sustained.contains(": no method sustained 1,000 packets/s without loss, and"));
+    assert!(
+        not_sustained.contains(": no method sustained 1,000 packets/s without loss, and"),
+        "{not_sustained}"
+    );
 }
 
 #[test]
 fn commands_can_be_typed() {
     let command = ["search", "--method", "recv,packet v3"].map(String::from).to_vec();
+    // 241 s are rounded up to minutes.
     assert_eq!(
         words(&BenchFinding::Settle { command: command.clone(), takes_s: Some(241.0) }),
         "To decide between them: `capbench search --method 'recv,packet v3'` (about 5 min)."
@@ -159,7 +203,7 @@ fn commands_can_be_typed() {
 }
 
 #[test]
-fn what_the_others_lack_is_said() {
+fn methods_that_sustain_less_or_cost_more_are_named() {
     let worse = BenchFinding::Worse {
         certainly_less: methods(["a"]),
         probably_less: methods(["b", "c"]),
@@ -173,6 +217,10 @@ fn what_the_others_lack_is_said() {
         words(&BenchFinding::Unknown { methods: methods(["a", "b"]) }),
         "These trials do not show what a and b sustain."
     );
+}
+
+#[test]
+fn losses_in_pauses_of_the_host_are_said_by_method() {
     let paused = |lossy_trials| PausedMethod {
         method: "a".into(),
         trials: 3,
@@ -184,8 +232,12 @@ fn what_the_others_lack_is_said() {
         "In 1 of 3 trials of a (0.3 % of the frames lost) and 2 of 3 trials of a (up to 0.3 % of the frames lost) the host stopped \
          the capture thread for a moment. capbench does not count these losses against a method."
     );
+}
+
+#[test]
+fn other_set_ups_are_counted_and_two_with_a_better_method_are_named() {
     let set_up = |octets| SetUp {
-        frame_size: capbench_model::trial::SizeLabel::Octets(octets),
+        frame_size: SizeLabel::Octets(octets),
         placement: "same".into(),
         work: "none".into(),
     };
@@ -204,61 +256,64 @@ fn what_the_others_lack_is_said() {
     );
 }
 
+/// A loss of 72 % at maximum load.
+fn overload_loss(method: &str, place: Option<Place>) -> OverloadLoss {
+    OverloadLoss { method: method.into(), loss_ratio: 0.72, offered_pps: 1e6, place }
+}
+
 #[test]
-fn losses_and_costs_are_said_of_the_least_and_the_most() {
-    let loss = |method: &str, place| OverloadLoss {
-        method: method.into(),
-        loss_ratio: 0.72,
-        offered_pps: 1e6,
-        place,
-    };
+fn losses_at_maximum_load_are_said() {
     let overload = BenchFinding::Overload {
         lossless: methods(["a", "b"]),
         behind: methods(["c"]),
         least: None,
-        most: loss("d", Some(Place::Ring)),
+        most: overload_loss("d", Some(Place::Ring)),
     };
     assert_eq!(
         words(&overload),
         "At maximum load a and b lose nothing; c falls behind, with its frames still in buffers; d loses 72 % of 1,000,000 \
          packets/s in the ring or socket queue."
     );
-    let all_lose = BenchFinding::Overload {
-        lossless: Vec::new(),
-        behind: Vec::new(),
-        least: Some(loss("a", None)),
-        most: loss("b", None),
-    };
-    let behind = BenchFinding::Overload {
+    let several_behind = words(&BenchFinding::Overload {
         lossless: Vec::new(),
         behind: methods(["c", "e"]),
         least: None,
-        most: loss("d", None),
-    };
-    assert!(
-        words(&behind).contains(" c and e fall behind, with their frames still in buffers; d loses"),
-        "{}",
-        words(&behind)
-    );
-    assert!(
-        words(&all_lose)
-            .starts_with("At maximum load a loses 72 % of 1,000,000 packets/s at an unknown place; b loses")
-    );
-    let costs = |time| BenchFinding::CostsDiffer {
-        time,
-        at_pps: Some(95_000.0),
-        cheapest: methods(["a", "b"]),
-        cheapest_time: NsRange { low_ns: 60.0, high_ns: 62.0 },
-        dearest: "c".into(),
-        dearest_time: NsRange { low_ns: 500.0, high_ns: 500.0 },
+        most: overload_loss("d", None),
+    });
+    let clause = " c and e fall behind, with their frames still in buffers; d loses";
+    assert!(several_behind.contains(clause), "{several_behind}");
+    let all_lose = words(&BenchFinding::Overload {
+        lossless: Vec::new(),
+        behind: Vec::new(),
+        least: Some(overload_loss("a", None)),
+        most: overload_loss("b", None),
+    });
+    let beginning = "At maximum load a loses 72 % of 1,000,000 packets/s at an unknown place; b loses";
+    assert!(all_lose.starts_with(beginning), "{all_lose}");
+}
+
+#[test]
+fn costs_are_said_of_the_cheapest_and_the_dearest_method() {
+    let costs_differ = |time| {
+        words(&BenchFinding::CostsDiffer {
+            time,
+            at_pps: Some(95_000.0),
+            cheapest: methods(["a", "b"]),
+            cheapest_time: NsRange { low_ns: 60.0, high_ns: 62.0 },
+            dearest: "c".into(),
+            dearest_time: NsRange { low_ns: 500.0, high_ns: 500.0 },
+        })
     };
     assert_eq!(
-        words(&costs(ComparedTime::Application)),
+        costs_differ(ComparedTime::Application),
         "At 95,000 packets/s a and b need the least application CPU time, 60 to 62 ns per packet; c needs the most, 500 ns."
     );
-    let total = words(&costs(ComparedTime::Total));
+    let total = costs_differ(ComparedTime::Total);
     assert!(total.contains("the least CPU time of application and kernel together, 60"), "{total}");
-    // A sentence begins with a capital letter, with and without a load.
+}
+
+#[test]
+fn equal_costs_are_a_sentence_with_and_without_a_load() {
     let equal = |at_pps| words(&BenchFinding::CostsEqual { time: ComparedTime::Application, at_pps });
     assert_eq!(
         equal(Some(95_000.0)),

@@ -16,6 +16,8 @@ pub(super) fn claim_text(text: &ClaimText) -> String {
     fill(&text.text, |name| text.values.get(name).map(value_words))
 }
 
+/// A value as a text of a claim has it. Some values are whole sentences that begin with a space, so that nothing is left of them
+/// where they do not apply.
 fn value_words(value: &ClaimValue) -> String {
     match value {
         ClaimValue::Words { words } => words.clone(),
@@ -46,6 +48,7 @@ fn value_words(value: &ClaimValue) -> String {
     }
 }
 
+/// How many frames were lost in each place.
 fn losses_words(losses: &[LostAt]) -> String {
     let mut places = Vec::new();
     for lost in losses {
@@ -54,6 +57,7 @@ fn losses_words(losses: &[LostAt]) -> String {
     places.join(", ")
 }
 
+/// Why a claim is undecided, after a colon or "because".
 fn undecided_words(why: Undecided) -> &'static str {
     match why {
         Undecided::NotMeasured => "it was not measured",
@@ -74,6 +78,7 @@ pub(crate) fn here_words(reproduction: &Reproduction) -> Vec<String> {
     words
 }
 
+/// The conditions of the trials of a reproduction: how long, how often and how exactly it measured.
 fn conditions_words(conditions: &TrialConditions) -> String {
     let lengths = match conditions.length_range_s {
         None => "none".into(),
@@ -98,6 +103,7 @@ pub fn table_notes(table: &Comparison) -> Vec<String> {
     table.note_facts.iter().map(note_words).collect()
 }
 
+/// A note below a table. Where it begins with a letter or `!`, that marks the fields which it is about.
 fn note_words(note: &TableNote) -> String {
     match note {
         TableNote::Publication { words } => words.clone(),
@@ -124,9 +130,14 @@ fn note_words(note: &TableNote) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::*;
     use capbench_model::places::Place;
 
+    use super::{
+        ClaimText, ClaimValue, Comparison, LostAt, Quantity, Reproduction, TableNote, TrialConditions,
+        Undecided, claim_text, conditions_words, here_words, table_notes,
+    };
+
+    /// The words of a text that names two values, of which only the first is known.
     fn filled(value: ClaimValue) -> String {
         let values = BTreeMap::from([("a".to_string(), value)]);
         claim_text(&ClaimText { text: "Here {a}, {b}.".into(), values })
@@ -136,14 +147,15 @@ mod tests {
     fn a_text_of_a_claim_has_its_values_in_words() {
         let losses =
             vec![LostAt { place: Place::Ring, frames: 1200 }, LostAt { place: Place::Link, frames: 5 }];
-        let each = |share| {
+        let percent_of = |share| {
             let value = ClaimValue::Figure { quantity: Quantity::Captured, value: share };
             ClaimText {
                 text: "{0.captured} %".into(),
                 values: BTreeMap::from([("0.captured".into(), value)]),
             }
         };
-        let texts = ClaimValue::Texts { texts: vec![each(0.5), each(0.25)], joined_by: "; ".into() };
+        let texts =
+            ClaimValue::Texts { texts: vec![percent_of(0.5), percent_of(0.25)], joined_by: "; ".into() };
         for (value, words) in [
             (ClaimValue::Unmeasured, "-"),
             (ClaimValue::LeastShare { share: 1.0 }, "100"),
@@ -185,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_an_earlier_version_keeps_its_notes() {
+    fn texts_of_earlier_versions_stay_where_there_are_no_facts() {
         let text = r#"{"id": "a", "caption": "A", "rows_are": {"heading": "bytes", "quantity": "frame_bytes"}, "columns": [],
             "rows": [], "notes": ["A note."]}"#;
         let mut table: Comparison = serde_json::from_str(text).unwrap();

@@ -174,6 +174,7 @@ fn both_bounds(
     }
 }
 
+/// A load, or `none`.
 fn load_or_none(pps: Option<f64>) -> String {
     match pps {
         Some(pps) => grouped(pps.floor()),

@@ -68,6 +68,7 @@ fn sustained_load(found: &Held) -> Option<String> {
     })
 }
 
+/// The words before a lower bound; empty for other numbers.
 fn at_least(is_at_least: bool) -> &'static str {
     if is_at_least { "at least " } else { "" }
 }

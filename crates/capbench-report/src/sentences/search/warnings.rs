@@ -104,6 +104,7 @@ fn need_words(need: &SearchNeed) -> String {
     format!("{trials} trials, {traffic_s:.0} s of traffic and about {time_s:.0} s in all")
 }
 
+/// `98.5 %`.
 fn share(part: f64, whole: f64) -> String {
     format!("{:.1} %", part * 100.0 / whole)
 }

@@ -44,7 +44,7 @@ pub(super) fn cheapest_at_points(fact: &CheapestAtPoints) -> String {
     format!("{range}: {words}.")
 }
 
-/// The cost of a method at the points; both ends of the range if they differ by a nanosecond.
+/// The cost of a method at the points; both ends of the range if they differ by a nanosecond or more.
 fn cost_range(method: &MethodCost) -> String {
     let most = time_words(method.most_ns_per_packet);
     if method.most_ns_per_packet - method.least_ns_per_packet < 1.0 {
@@ -85,6 +85,7 @@ fn method_and_ring(pair: &RingCost) -> String {
     format!("{} with {}", pair.method, pair.ring.label)
 }
 
+/// The evidence in brackets; empty without any.
 fn in_brackets(evidence: Option<Evidence>) -> String {
     match evidence {
         Some(evidence) => format!(" ({})", evidence_words(evidence)),

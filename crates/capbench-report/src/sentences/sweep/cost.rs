@@ -114,6 +114,7 @@ fn changes_with_cost(change: &CostChange) -> String {
     quantities.join(", ")
 }
 
+/// How the share of a place in the loss changes.
 fn share_of_loss(place: &str, share: BeforeAndAfter) -> String {
     format!("the share of {place} in the loss from {} to {}", percent(share.before), percent(share.after))
 }

@@ -24,7 +24,7 @@ pub(super) fn crossing(fact: &Crossing) -> String {
     )
 }
 
-/// The costs that explain it.
+/// The costs of both methods, which explain the crossing.
 fn costs_sentence(fact: &Crossing, costs: &CrossingCosts) -> String {
     let both_costs = format!(
         "{}: {} of the kernel for every frame that arrives and {} of the application, work included, for every one delivered; {}: {} and {}",

@@ -1,4 +1,4 @@
-//! The words of Dain's two effects of 2004.
+//! The words of `Effect`: whether the two effects that Dain published in 2004 appear.
 
 use capbench_judge::sweep::effects::{
     AgainstSocket, ComparedRates, Effect, Excluded, LargestRise, RingAhead, RingAnswer, RiseAnswer,
@@ -22,6 +22,7 @@ pub(crate) fn words(method: &SavedMethod, effect: &Effect) -> String {
     format!("{method}: {text}")
 }
 
+/// Whether more work per packet captures more packets.
 fn rise_words(answer: &RiseAnswer) -> String {
     match answer {
         RiseAnswer::HardlyAnyLoss { is_clean, up_to } => format!(
@@ -43,6 +44,7 @@ fn rise_words(answer: &RiseAnswer) -> String {
     }
 }
 
+/// Whether a ring captures less than the queue of a socket.
 fn ring_words(answer: &RingAnswer) -> String {
     match answer {
         RingAnswer::NoRing => format!("{SECOND} is one of rings, and this method has none."),
@@ -56,6 +58,7 @@ fn ring_words(answer: &RingAnswer) -> String {
     }
 }
 
+/// The ring against one method without a ring, as the end of a sentence.
 fn against_words(against: &AgainstSocket) -> String {
     let name = &against.socket;
     match &against.answer {
@@ -92,11 +95,12 @@ fn against_words(against: &AgainstSocket) -> String {
     }
 }
 
-/// How few packets are lost if no point loses any in most of its trials.
+/// How few packets are lost where no effect can appear. `is_clean` is whether none are lost at all.
 fn loss_words(is_clean: bool) -> &'static str {
     if is_clean { "no packets are lost" } else { "packets are lost now and then only" }
 }
 
+/// What is captured with less work and with more work.
 fn largest_rise(rise: &LargestRise) -> String {
     let LargestRise { low, high, evidence } = rise;
     format!(
@@ -109,10 +113,12 @@ fn largest_rise(rise: &LargestRise) -> String {
     )
 }
 
+/// Where the ring captures more than the socket.
 fn ahead_words(ahead: &RingAhead) -> String {
     format!("{} ({})", compared(&ahead.rates), evidence_words(ahead.evidence))
 }
 
+/// What the ring and the socket keep up with at the same points.
 fn compared(rates: &ComparedRates) -> String {
     format!(
         "{} are kept up with against {} at {}",
@@ -122,10 +128,12 @@ fn compared(rates: &ComparedRates) -> String {
     )
 }
 
+/// A share with its rate: `50 % (1,000 packets/s)`.
 fn share(part: &SustainedPart) -> String {
     format!("{} ({} packets/s)", percent(part.ratio), grouped(part.pps))
 }
 
+/// The point, or the points from the first to the last.
 fn labels(part: &SustainedPart) -> String {
     match &part.to {
         Some(last) => format!("{} to {last}", part.from),
@@ -133,6 +141,7 @@ fn labels(part: &SustainedPart) -> String {
     }
 }
 
+/// The size from which on something is excluded, and how sure that is.
 fn excluded_words(what: &str, excluded: &Excluded) -> String {
     let basis = excluded.basis;
     let over = match basis.points {

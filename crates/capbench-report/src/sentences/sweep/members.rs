@@ -105,6 +105,7 @@ fn number_of_members(members: u32) -> String {
     many(members.into(), "member", "members")
 }
 
+/// A share, rounded to a tenth of a percent.
 fn percent_to_a_tenth(ratio: f64) -> String {
     naming::percent((ratio * 1e3).round() / 1e3)
 }
@@ -204,6 +205,7 @@ fn constant_with_interval(constant: &Constant, in_words: fn(f64) -> String) -> S
     }
 }
 
+/// A rate without its unit, rounded to a whole number.
 fn whole_rate(pps: f64) -> String {
     naming::rate_number(pps.round())
 }

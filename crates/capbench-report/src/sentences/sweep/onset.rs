@@ -83,7 +83,7 @@ pub(super) fn loss_at_named_points(fact: &LossAtNamedPoints) -> String {
     format!("{}: frames are lost at {}.{hidden}", fact.series.method, losses.join("; "))
 }
 
-/// No loss at most points, or only in some visits.
+/// No point loses frames in most of its visits.
 pub(super) fn hardly_any_loss(fact: &HardlyAnyLoss) -> String {
     let generator = match fact.generator_limits {
         None => String::new(),
@@ -169,6 +169,7 @@ mod tests {
     use capbench_judge::finding::sweep::loss::PlaceShare;
     use capbench_model::places::Place;
 
+    /// A point at which 900 of 1,000 frames per second are read.
     fn buffered(index: usize) -> BufferedAtPoint {
         BufferedAtPoint { point: point(index), read_pps: 900.0, offered_pps: 1000.0 }
     }

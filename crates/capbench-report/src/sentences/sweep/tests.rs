@@ -21,14 +21,17 @@ use super::{
     keeps_up_words, kept_up_sentence, livelock, time_words,
 };
 
+/// The point with this index, labelled `p0`, `p1` and so on.
 pub(super) fn point(index: usize) -> SweepPoint {
     SweepPoint { index, at: None, label: format!("p{index}") }
 }
 
+/// Placement `same`, and no constant load.
 fn scene() -> SweepScene {
     SweepScene { placement: Some("same".into()), load: None }
 }
 
+/// The series of `recv`.
 pub(super) fn series() -> SweepSeries {
     SweepSeries { method: "recv".into(), scene: scene() }
 }
@@ -37,6 +40,7 @@ fn evidence() -> Evidence {
     Evidence { by_chance: 0.01, comparisons: 6 }
 }
 
+/// [`evidence`] in words.
 const EVIDENCE: &str = "p = 0.0100 by ranks, corrected after Holm for 6 comparisons at level 0.05";
 
 fn keeps_up(points: KeptPoints, unsent_points: usize) -> KeepsUp {
@@ -125,33 +129,39 @@ fn livelock_is_said_with_both_rates() {
     );
 }
 
-fn bursts(first: Option<BurstAtPoint>, last: Option<BurstAtPoint>, growth: Option<BufferGrowth>) -> String {
-    let fact = LongestBursts { series: series(), first, last, growth, without_burst: Vec::new() };
-    buffers::longest_bursts(&fact)
+/// A sweep in which no burst was found.
+fn no_bursts() -> LongestBursts {
+    LongestBursts { series: series(), first: None, last: None, growth: None, without_burst: Vec::new() }
+}
+
+/// A mean burst of this length, of which nothing else is known.
+fn burst(index: usize, mean_frames: f64) -> BurstAtPoint {
+    BurstAtPoint { point: point(index), mean_frames, deviation_frames: None, drain_corrected_buffer_s: None }
+}
+
+#[test]
+fn the_longest_burst_of_a_sweep_is_said_as_far_as_it_is_known() {
+    assert_eq!(buffers::longest_bursts(&no_bursts()), "recv: no longest burst was found.");
+    let precise =
+        BurstAtPoint { deviation_frames: Some(2.0), drain_corrected_buffer_s: Some(0.001), ..burst(0, 64.0) };
+    assert_eq!(
+        buffers::longest_bursts(&LongestBursts { first: Some(precise), ..no_bursts() }),
+        "recv: the longest burst without loss is 64 ± 2 frames (drain-corrected buffer time 1.00 ms) at p0."
+    );
 }
 
 #[test]
 fn the_longest_bursts_are_said_with_their_growth() {
-    let burst = |index, mean_frames| BurstAtPoint {
-        point: point(index),
-        mean_frames,
-        deviation_frames: None,
-        drain_corrected_buffer_s: None,
-    };
-    let precise =
-        BurstAtPoint { deviation_frames: Some(2.0), drain_corrected_buffer_s: Some(0.001), ..burst(0, 64.0) };
-    assert_eq!(bursts(None, None, None), "recv: no longest burst was found.");
-    assert_eq!(
-        bursts(Some(precise), None, None),
-        "recv: the longest burst without loss is 64 ± 2 frames (drain-corrected buffer time 1.00 ms) at p0."
-    );
     let grows = "recv: the longest burst without loss grows from 64 frames at p0 to 512 frames at p1.";
-    let both = |growth| bursts(Some(burst(0, 64.0)), Some(burst(1, 512.0)), growth);
+    let with_growth = |growth| {
+        let (first, last) = (Some(burst(0, 64.0)), Some(burst(1, 512.0)));
+        buffers::longest_bursts(&LongestBursts { first, last, growth: Some(growth), ..no_bursts() })
+    };
     assert_eq!(
-        both(Some(BufferGrowth::AtEveryStep)),
+        with_growth(BufferGrowth::AtEveryStep),
         format!("{grows} It grows with the ring at every step.")
     );
-    let stops = |full| both(Some(BufferGrowth::Stops { from: point(1), full }));
+    let stops = |full| with_growth(BufferGrowth::Stops { from: point(1), full });
     let beyond = "From p1 on it does not grow with the ring any more: the limit is";
     assert_eq!(stops(None), format!("{grows} {beyond} a place that no counter here reports."));
     for (resource, words) in [
@@ -184,14 +194,7 @@ fn searches_for_bursts_that_end_early_say_why() {
     ] {
         let invalid = InvalidTrial { trial: Some(4), because: "a reason".into() };
         let ended = EndedSearches { end, points: vec![point(0), point(2)], invalid: Some(invalid) };
-        let fact = LongestBursts {
-            series: series(),
-            first: None,
-            last: None,
-            growth: None,
-            without_burst: vec![ended],
-        };
-        let text = buffers::longest_bursts(&fact);
+        let text = buffers::longest_bursts(&LongestBursts { without_burst: vec![ended], ..no_bursts() });
         assert!(text.ends_with(&format!(" At p0, p2: {words} (trial 4: a reason).")), "{text}");
     }
 }
@@ -202,31 +205,36 @@ fn method_cost(method: &str, least_ns_per_packet: f64, most_ns_per_packet: f64) 
 
 #[test]
 fn the_cheapest_method_is_named_or_those_that_may_be() {
-    let at_points = |to, cheapest, is_only_one, evidence| {
-        let fact = CheapestAtPoints {
-            scene: scene(),
-            from: point(0),
-            to: point(to),
-            cheapest,
-            is_only_one,
-            evidence,
-        };
-        cheapest::cheapest_at_points(&fact)
+    let only_one = CheapestAtPoints {
+        scene: scene(),
+        from: point(0),
+        to: point(0),
+        cheapest: vec![method_cost("recv", 1800.0, 1800.0)],
+        is_only_one: true,
+        evidence: None,
     };
     assert_eq!(
-        at_points(0, vec![method_cost("recv", 1800.0, 1800.0)], true, None),
+        cheapest::cheapest_at_points(&only_one),
         "p0: only recv keeps up without loss, at 1.80 µs of CPU time per packet."
     );
+    let proven = CheapestAtPoints {
+        to: point(1),
+        cheapest: vec![method_cost("recv", 600.0, 1800.0)],
+        is_only_one: false,
+        evidence: Some(evidence()),
+        ..only_one.clone()
+    };
     assert_eq!(
-        at_points(1, vec![method_cost("recv", 600.0, 1800.0)], false, Some(evidence())),
+        cheapest::cheapest_at_points(&proven),
         format!(
             "p0 to p1: of the methods that keep up without loss, recv costs least, 600 ns to 1.80 µs of CPU time per packet \
              ({EVIDENCE})."
         )
     );
     let both = vec![method_cost("recv", 600.0, 600.0), method_cost("libpcap", 600.0, 700.0)];
+    let undecided = CheapestAtPoints { cheapest: both, is_only_one: false, ..only_one };
     assert_eq!(
-        at_points(0, both, false, None),
+        cheapest::cheapest_at_points(&undecided),
         "p0: of the methods that keep up without loss, the cheapest by CPU time per packet cannot be distinguished from each \
          other: recv (600 ns), libpcap (600 ns to 700 ns)."
     );
@@ -343,39 +351,37 @@ fn points_at_which_the_kernel_is_the_limit_have_no_cost() {
     );
 }
 
+/// A regime at two points, whose cost is known to 100 ns.
 fn regime(from: usize, cost_ns: f64) -> CostRegime {
     let to = point(from + 1);
     CostRegime { from: point(from), to, cost_ns, least_ns: cost_ns - 100.0, most_ns: cost_ns + 100.0 }
 }
 
-fn packet_cost(
-    regimes: Vec<CostRegime>,
-    changes: Vec<CostChange>,
-    slowed_work: Option<SlowedWork>,
-) -> String {
-    let at = |index, cost_ns| CostAtPoint { point: point(index), cost_ns };
-    cost::packet_cost(&PacketCost {
+/// Costs without a regime.
+fn no_regimes() -> PacketCost {
+    PacketCost {
         series: series(),
-        first: at(0, 900.0),
-        last: at(5, 500.0),
-        regimes,
-        changes,
-        slowed_work,
-    })
+        first: CostAtPoint { point: point(0), cost_ns: 900.0 },
+        last: CostAtPoint { point: point(5), cost_ns: 500.0 },
+        regimes: Vec::new(),
+        changes: Vec::new(),
+        slowed_work: None,
+    }
 }
 
 #[test]
 fn what_a_packet_costs_is_said_by_regime() {
     assert_eq!(
-        packet_cost(Vec::new(), Vec::new(), None),
+        cost::packet_cost(&no_regimes()),
         "recv: besides the work a packet costs 900 ns at p0 and 500 ns at p5, without a plateau."
     );
+    let one_regime = PacketCost { regimes: vec![regime(0, 3000.0)], ..no_regimes() };
     let one =
         "recv: one cost regime: besides the work a packet costs 3.00 µs (2.90 µs to 3.10 µs) from p0 to p1.";
-    assert_eq!(packet_cost(vec![regime(0, 3000.0)], Vec::new(), None), one);
+    assert_eq!(cost::packet_cost(&one_regime), one);
     let slowed = |of_alone| {
-        let work = SlowedWork { unit_ns: 1.25, of_alone };
-        packet_cost(vec![regime(0, 3000.0)], Vec::new(), Some(work))
+        let slowed_work = Some(SlowedWork { unit_ns: 1.25, of_alone });
+        cost::packet_cost(&PacketCost { slowed_work, ..one_regime.clone() })
     };
     assert_eq!(
         slowed(None),
@@ -401,7 +407,10 @@ fn a_change_of_the_cost_is_said_with_what_changes_with_it() {
         backlog_share: None,
         ring_share: None,
     };
-    let text = |change| packet_cost(vec![regime(0, 3000.0), regime(3, 900.0)], vec![change], None);
+    let text = |change| {
+        let regimes = vec![regime(0, 3000.0), regime(3, 900.0)];
+        cost::packet_cost(&PacketCost { regimes, changes: vec![change], ..no_regimes() })
+    };
     let regimes = "recv: 2 cost regimes: besides the work a packet costs 3.00 µs (2.90 µs to 3.10 µs) from p0 to p1, then 900 ns \
                    (800 ns to 1.00 µs) from p3 to p4.";
     let end = format!("; the costs differ by more than chance explains ({EVIDENCE}).");

@@ -8,6 +8,7 @@ use crate::naming::many;
 /// Up to this number of generators are named.
 const NAMED_GENERATORS: usize = 3;
 
+/// The sentences about trials of several generators.
 pub(super) fn words(
     generators: u32,
     start_spread: Option<StartSpread>,
@@ -50,6 +51,7 @@ fn losses_sentence(losses: &LossesOfGenerators) -> String {
 mod tests {
     use super::{LossOfGenerator, LossesOfGenerators, StartSpread, words};
 
+    /// Losses of this number of generators; the first lost 1,200 frames, each further one a frame less.
     fn by_generator(count: u64) -> LossesOfGenerators {
         let mut lost = Vec::new();
         for number in 1..=count {

@@ -7,6 +7,7 @@ use capbench_model::saved::SavedMethod;
 
 use crate::naming::many;
 
+/// The sentences about trials of several members.
 pub(super) fn words(
     method: &SavedMethod,
     members: u32,
@@ -54,7 +55,9 @@ fn flows_sentence(sharing: Option<FlowSharing>) -> String {
 mod tests {
     use super::{FlowSharing, SharesOfMembers, UnequalBecause, words};
 
+    /// The frames of each flow came to one member.
     const WHOLE: FlowSharing = FlowSharing { flows: 8, split: 0, split_frames: 0 };
+    /// The frames of three flows came to several members.
     const SPLIT: FlowSharing = FlowSharing { flows: 8, split: 3, split_frames: 1200 };
 
     fn text(shares: SharesOfMembers, sharing: Option<FlowSharing>) -> String {

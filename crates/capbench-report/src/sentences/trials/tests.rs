@@ -1,4 +1,4 @@
-//! Each sentence once.
+//! Each sentence about trials, once.
 
 use super::{
     Account, Attempt, LivelockedTrial, LostAt, LostMeanwhile, ReportSums, StalledCpu, TrialFinding, words,
@@ -13,48 +13,46 @@ fn lost(place: Place, frames: u64) -> LostAt {
     LostAt { place, frames }
 }
 
+/// An account of a trial that sent 1,000 frames and lost none.
+fn account() -> Account {
+    Account { trials: 1, sent_frames: 1000, is_sent_unverified: false, buffered_frames: 0, lost: Vec::new() }
+}
+
+fn account_words(account: Account) -> String {
+    words(&TrialFinding::AccountedFor(account))
+}
+
 #[test]
 fn the_account_says_how_many_packets_were_lost_and_where() {
-    let account = |buffered_frames, lost: &[LostAt]| {
-        words(&TrialFinding::AccountedFor(Account {
-            trials: 1,
-            sent_frames: 1000,
-            is_sent_unverified: false,
-            buffered_frames,
-            lost: lost.to_vec(),
-        }))
-    };
-    for (places, expected) in [
-        (&[][..], "none was lost."),
-        (&[lost(Place::Ring, 1)], "1 was lost in the ring or socket queue."),
-        (&[lost(Place::Ring, 10)], "10 were lost in the ring or socket queue."),
+    for (lost, expected) in [
+        (vec![], "none was lost."),
+        (vec![lost(Place::Ring, 1)], "1 was lost in the ring or socket queue."),
+        (vec![lost(Place::Ring, 10)], "10 were lost in the ring or socket queue."),
         (
-            &[lost(Place::Ring, 1000), lost(Place::Backlog, 7), lost(Place::Xdp, 1)],
+            vec![lost(Place::Ring, 1000), lost(Place::Backlog, 7), lost(Place::Xdp, 1)],
             "1,008 were lost: 1,000 in the ring or socket queue; 8 at other known places.",
         ),
     ] {
         let expected = format!("Every packet is accounted for: of 1,000 sent in 1 trial, {expected}");
-        assert_eq!(account(0, places), expected);
+        assert_eq!(account_words(Account { lost, ..account() }), expected);
     }
-    let buffered = account(500, &[]);
+}
+
+#[test]
+fn the_account_says_what_was_in_buffers_and_what_is_unverified() {
+    let buffered = account_words(Account { buffered_frames: 500, ..account() });
     let expected =
         "none was lost yet: 500 waited in buffers when sending ended, as many as longer trials lose.";
     assert!(buffered.ends_with(expected), "{buffered}");
-    let unverified = Account {
-        trials: 2,
-        sent_frames: 10,
-        is_sent_unverified: true,
-        buffered_frames: 0,
-        lost: Vec::new(),
-    };
+    let unverified = Account { trials: 2, sent_frames: 10, is_sent_unverified: true, ..account() };
     assert_eq!(
-        words(&TrialFinding::AccountedFor(unverified)),
+        account_words(unverified),
         "Every packet that generators reported is accounted for: of 10 sent in 2 trials, none was lost."
     );
 }
 
 #[test]
-fn what_no_counter_and_no_trial_explains_is_said_of_its_trial() {
+fn unexplained_packets_and_odd_frames_are_said_with_their_trial() {
     let unexplained = TrialFinding::Unexplained { trial: 1, method: "recv".into(), packets: -3 };
     assert_eq!(words(&unexplained), "Trial 1 (recv): -3 packets are not explained by any counter.");
     let frames = OddFrames { foreign: 1, duplicates: 2, reordered: 3, truncated: 4, corrupt: 5 };

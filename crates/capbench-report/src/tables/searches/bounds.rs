@@ -9,6 +9,7 @@ use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::time;
 use crate::tables::rows::{Fields, Rows};
 
+/// A row per search, goal and bound.
 pub(super) fn table(searches: &[SearchOutcome]) -> Option<Table> {
     let mut rows = Rows::new();
     for (search, goal) in goals(searches) {

@@ -9,6 +9,7 @@ use crate::model::{Cell, Table};
 use crate::naming::time;
 use crate::tables::rows::{Fields, Rows};
 
+/// A row per search.
 pub(super) fn table(searches: &[SearchOutcome]) -> Option<Table> {
     let mut rows = Rows::new();
     for search in searches {

@@ -35,6 +35,7 @@ pub(in crate::tables) fn other_set_ups(results: &Results) -> Vec<Table> {
     tables
 }
 
+/// A row per method of a ranking, best first. `id` is the name of the table.
 fn ranking_table(id: &str, question: Question, ranking: &Ranking, results: &Results) -> Option<Table> {
     let is_of_one_load = matches!(question, Question::CheapestAt { .. });
     let overloads = at_overload(ranking, &results.trials);
@@ -57,6 +58,7 @@ fn ranking_table(id: &str, question: Question, ranking: &Ranking, results: &Resu
     Some(table.without_empty_columns().with_notes([notes(ranking, is_of_one_load).join(" ")]))
 }
 
+/// The sustained rates of a method, and its CPU time per packet.
 fn rate_and_cost_fields(ranked: &Ranked) -> Fields {
     let cost = ranked.cost.as_ref();
     let app = match cost.and_then(|cost| cost.app_range()) {

@@ -13,6 +13,7 @@ use crate::sentences::search::after_colon;
 use crate::tables::rows::Rows;
 use crate::tables::{rfc2544, searches};
 
+/// A row per search for the throughput, and one per other test.
 pub(super) fn table(results: &Results) -> Option<Table> {
     let mut rows = Rows::new();
     for (search, goal) in goals(&results.searches) {

@@ -10,6 +10,7 @@ use crate::sentences::sorted;
 use crate::tables::rows::{Fields, Rows};
 use crate::tables::searches::{lower_bound, quality, set_up_and_number, upper_bound};
 
+/// A row per search and goal, best first; `None` if no goal has a bound.
 pub(super) fn table(results: &Results) -> Option<Table> {
     if !goals(&results.searches).any(|(_, goal)| has_bound(goal)) {
         return None;

@@ -10,6 +10,7 @@ use crate::model::{Cell, Table};
 use crate::sentences::sweep::{burst_range_words, keeps_up_words};
 use crate::tables::rows::{Fields, Rows};
 
+/// A row per method, placement and load; those that searched for bursts last.
 pub(super) fn table(results: &Results) -> Option<Table> {
     let mut all = ranked(&results.sweeps);
     all.extend(all_series(&results.sweeps).into_iter().filter(|one| searches_bursts(one.series)));

@@ -13,36 +13,45 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// So long the browser may take for one answer; it is far longer than a slow host needs.
+/// How long the browser may take for one answer: far longer than it needs on a slow host.
 const PATIENCE: Duration = Duration::from_secs(60);
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// A tab that shows a page, in a browser of its own.
+/// A tab that shows a page. Each tab has a browser process.
 pub struct Tab {
     browser: Child,
-    to: ChildStdin,
-    from: Receiver<Value>,
-    last: u64,
+    /// Commands to the browser.
+    commands: ChildStdin,
+    /// Answers and events of the browser.
+    messages: Receiver<Value>,
+    /// The number of the last command.
+    last_id: u64,
+    /// The session of the tab, once the browser is attached to it.
     session: Option<String>,
-    /// What happened by itself: requests, errors, loads.
+    /// Events since the page was loaded: requests of the page, errors, loads.
     pub events: Vec<Value>,
     /// The page's address.
     pub address: String,
+    /// The page, the browser's profile and its log.
     files: Scratch,
 }
 
-/// The browser, or none and a line that says so.
+/// The browser; without one the test is skipped with a message.
 fn program() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path)
-        .flat_map(|at| NAMES.map(|name| at.join(name)))
-        .find(|file| file.is_file());
-    if found.is_none() {
-        missing(format_args!("{} (package chromium)", NAMES.join(" or ")));
+    for folder in std::env::split_paths(&path) {
+        for name in NAMES {
+            let file = folder.join(name);
+            if file.is_file() {
+                return Some(file);
+            }
+        }
     }
-    found
+    missing(format_args!("{} (package chromium)", NAMES.join(" or ")));
+    None
 }
 
 fn is_root() -> bool {
@@ -50,13 +59,14 @@ fn is_root() -> bool {
 }
 
 impl Tab {
-    /// Opens a page; none where there is no browser.
+    /// Opens a page; `None` without a browser.
     pub fn open(page: &str) -> Option<Self> {
         let mut tab = Self::start()?;
         tab.write_and_load(page);
         Some(tab)
     }
 
+    /// Starts a browser with an empty tab.
     fn start() -> Option<Self> {
         let program = program()?;
         let files = Scratch::below(Path::new(env!("CARGO_TARGET_TMPDIR")));
@@ -70,19 +80,19 @@ impl Tab {
         ]);
         command.arg(format!("--user-data-dir={}", files.join("profile").display()));
         if is_root() {
-            // Chromium refuses to sandbox what root runs.
+            // Chromium has no sandbox for root.
             command.arg("--no-sandbox");
         }
         let log = fs::File::create(files.join("log")).unwrap();
         let mut browser =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().expect("sh runs");
-        let to = browser.stdin.take().unwrap();
-        let from = listen(browser.stdout.take().unwrap());
+        let commands = browser.stdin.take().unwrap();
+        let messages = listen(browser.stdout.take().unwrap());
         let mut tab = Self {
             browser,
-            to,
-            from,
-            last: 0,
+            commands,
+            messages,
+            last_id: 0,
             session: None,
             events: Vec::new(),
             address: String::new(),
@@ -105,10 +115,10 @@ impl Tab {
         Some(tab)
     }
 
-    /// Containers often forbid ordinary users the namespaces that Chromium shuts its pages into; it then ends at once.
+    /// Whether the browser ended because it may not make the namespaces of its sandbox, as ordinary users in many containers.
     fn cannot_sandbox(&mut self) -> bool {
-        let asked = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.getVersion\"}\0");
-        let answers = asked.is_ok() && self.from.recv_timeout(PATIENCE).is_ok();
+        let sent = self.commands.write_all(b"{\"id\":0,\"method\":\"Browser.getVersion\"}\0");
+        let answers = sent.is_ok() && self.messages.recv_timeout(PATIENCE).is_ok();
         !answers && self.log().contains("sandbox")
     }
 
@@ -119,34 +129,35 @@ impl Tab {
         self.load();
     }
 
-    /// Loads the page, again where it is there, and says how long that took until it could be shown.
+    /// Loads the page, or loads it again. Returns how long it took until the page was drawn.
     pub fn load(&mut self) -> Duration {
         let began = Instant::now();
         let address = self.address.clone();
         self.events.clear();
-        let begun = self.call("Page.navigate", json!({ "url": address }));
-        assert!(begun.get("errorText").is_none(), "{begun}");
+        let navigation = self.call("Page.navigate", json!({ "url": address }));
+        assert!(navigation.get("errorText").is_none(), "{navigation}");
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
-            self.wait();
+            let event = self.next_message("an event");
+            self.events.push(event);
         }
         self.frame();
         began.elapsed()
     }
 
-    /// Width and height of the window, in CSS pixels.
+    /// Sets width and height of the window, in CSS pixels.
     pub fn size(&mut self, width: u32, height: u32) {
         let is_phone = width < 600;
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone });
         self.call("Emulation.setDeviceMetricsOverride", metrics);
     }
 
-    /// What the system prefers, `light` or `dark`, and the medium, `screen` or `print`.
+    /// Sets the medium, `screen` or `print`, and the colour scheme that the system prefers, `light` or `dark`.
     pub fn media(&mut self, medium: &str, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.call("Emulation.setEmulatedMedia", json!({ "media": medium, "features": features }));
     }
 
-    /// The value of an expression, of a promise the value that it comes to.
+    /// The value of a JavaScript expression; of a promise, its result.
     pub fn value(&mut self, expression: &str) -> Value {
         let wanted = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let result = self.call("Runtime.evaluate", wanted);
@@ -154,55 +165,58 @@ impl Tab {
         result["result"]["value"].clone()
     }
 
+    /// The value of an expression that is text.
     pub fn text(&mut self, expression: &str) -> String {
         let value = self.value(expression);
         value.as_str().unwrap_or_else(|| panic!("{expression}: {value}")).into()
     }
 
+    /// The value of an expression that is a number.
     pub fn number(&mut self, expression: &str) -> f64 {
         let value = self.value(expression);
         value.as_f64().unwrap_or_else(|| panic!("{expression}: {value}"))
     }
 
+    /// Whether an expression is true.
     pub fn holds(&mut self, expression: &str) -> bool {
         self.value(&format!("Boolean({expression})")) == true
     }
 
-    /// Waits until the page has been drawn.
+    /// Waits until the page is drawn.
     pub fn frame(&mut self) {
         self.value(
             "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))",
         );
     }
 
-    /// Where the middle of an element is in the window, after scrolling to it.
-    pub fn middle(&mut self, selector: &str) -> (f64, f64) {
-        let [left, top, width, height] = self.place(selector);
-        (left + width / 2.0, top + height / 2.0)
-    }
-
-    /// Left and top edge of an element, width and height, after scrolling to it.
-    pub fn place(&mut self, selector: &str) -> [f64; 4] {
+    /// Scrolls to an element and returns where it is in the window.
+    pub fn scroll_to(&mut self, selector: &str) -> Rectangle {
         let found = self.value(&format!(
             "(() => {{
                 const element = document.querySelector({selector:?});
                 element.scrollIntoView({{ block: 'center', behavior: 'instant' }});
                 const {{ left, top, width, height }} = element.getBoundingClientRect();
-                return [left, top, width, height];
+                return {{ left, top, width, height }};
             }})()"
         ));
-        let found: Vec<f64> = serde_json::from_value(found).unwrap();
         self.frame();
-        found.try_into().unwrap()
+        serde_json::from_value(found).unwrap()
     }
 
-    pub fn mouse(&mut self, kind: &str, x: f64, y: f64) {
+    /// Moves the mouse to a position of the window.
+    pub fn move_mouse(&mut self, x: f64, y: f64) {
+        self.mouse("mouseMoved", x, y);
+    }
+
+    /// Sends a mouse event of this kind, as the protocol names it.
+    fn mouse(&mut self, kind: &str, x: f64, y: f64) {
         let (button, buttons) = if kind == "mouseMoved" { ("none", 0) } else { ("left", 1) };
         let event =
             json!({ "type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": 1 });
         self.call("Input.dispatchMouseEvent", event);
     }
 
+    /// Clicks at a position of the window.
     pub fn click_at(&mut self, x: f64, y: f64) {
         self.mouse("mouseMoved", x, y);
         self.mouse("mousePressed", x, y);
@@ -210,9 +224,10 @@ impl Tab {
         self.frame();
     }
 
+    /// Clicks at the middle of an element.
     pub fn click(&mut self, selector: &str) {
-        let (x, y) = self.middle(selector);
-        self.click_at(x, y);
+        let Rectangle { left, top, width, height } = self.scroll_to(selector);
+        self.click_at(left + width / 2.0, top + height / 2.0);
     }
 
     /// Presses a key by its name, as `KeyboardEvent.key` has it.
@@ -241,41 +256,52 @@ impl Tab {
         self.frame();
     }
 
-    /// Errors that the page or the browser told of.
+    /// Errors that the page or the browser reported.
     pub fn errors(&self) -> Vec<String> {
-        let is_error = |event: &&Value| match event["method"].as_str() {
-            Some("Runtime.exceptionThrown") => true,
-            Some("Log.entryAdded") => event["params"]["entry"]["level"] == "error",
-            Some("Runtime.consoleAPICalled") => event["params"]["type"] == "error",
-            _ => false,
-        };
-        self.events.iter().filter(is_error).map(|event| event["params"].to_string()).collect()
+        let mut errors = Vec::new();
+        for event in &self.events {
+            let is_error = match event["method"].as_str() {
+                Some("Runtime.exceptionThrown") => true,
+                Some("Log.entryAdded") => event["params"]["entry"]["level"] == "error",
+                Some("Runtime.consoleAPICalled") => event["params"]["type"] == "error",
+                _ => false,
+            };
+            if is_error {
+                errors.push(event["params"].to_string());
+            }
+        }
+        errors
     }
 
-    /// Addresses of everything that was asked for.
+    /// Addresses that the page requested.
     pub fn requests(&self) -> Vec<String> {
-        let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
-        sent.map(|event| event["params"]["request"]["url"].as_str().unwrap_or_default().into()).collect()
+        let mut addresses = Vec::new();
+        for event in &self.events {
+            if event["method"] == "Network.requestWillBeSent" {
+                addresses.push(event["params"]["request"]["url"].as_str().unwrap_or_default().into());
+            }
+        }
+        addresses
     }
 
-    /// How many of them the page's policy refused.
+    /// How many requests the page's policy refused.
     pub fn refused(&self) -> usize {
         self.events.iter().filter(|event| event["params"]["blockedReason"] == "csp").count()
     }
 
     /// Calls a method of the protocol and waits for its result.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
-        self.last += 1;
-        let id = self.last;
+        self.last_id += 1;
+        let id = self.last_id;
         let mut message = json!({ "id": id, "method": method, "params": params });
         if let Some(session) = &self.session {
             message["sessionId"] = json!(session);
         }
         let mut bytes = message.to_string().into_bytes();
         bytes.push(0);
-        self.to.write_all(&bytes).unwrap_or_else(|error| panic!("{method}: {error}; {}", self.log()));
+        self.commands.write_all(&bytes).unwrap_or_else(|error| panic!("{method}: {error}; {}", self.log()));
         loop {
-            let mut answer = self.next(method);
+            let mut answer = self.next_message(method);
             if answer["id"] == id {
                 assert!(answer.get("error").is_none(), "{method}: {answer}");
                 return answer["result"].take();
@@ -284,18 +310,25 @@ impl Tab {
         }
     }
 
-    fn wait(&mut self) {
-        let event = self.next("an event");
-        self.events.push(event);
-    }
-
-    fn next(&self, wanted: &str) -> Value {
-        self.from.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("{wanted}: {error}; {}", self.log()))
+    /// The next message of the browser; `wanted` is what the caller waits for.
+    fn next_message(&self, wanted: &str) -> Value {
+        self.messages
+            .recv_timeout(PATIENCE)
+            .unwrap_or_else(|error| panic!("{wanted}: {error}; {}", self.log()))
     }
 
     fn log(&self) -> String {
         fs::read_to_string(self.files.join("log")).unwrap_or_default()
     }
+}
+
+/// Where an element is in the window, in CSS pixels.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Rectangle {
+    pub left: f64,
+    pub top: f64,
+    pub width: f64,
+    pub height: f64,
 }
 
 /// Messages from the browser, until it ends.
@@ -315,9 +348,9 @@ fn listen(from: ChildStdout) -> Receiver<Value> {
 
 impl Drop for Tab {
     fn drop(&mut self) {
-        // Asked to, it ends its own processes; what it does not do in time is done to it.
-        let _ = self.to.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
-        while self.from.recv_timeout(Duration::from_secs(10)).is_ok() {}
+        // The browser ends its processes when it is asked to; it is killed if it takes too long.
+        let _ = self.commands.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
+        while self.messages.recv_timeout(Duration::from_secs(10)).is_ok() {}
         let _ = self.browser.kill();
         let _ = self.browser.wait();
     }

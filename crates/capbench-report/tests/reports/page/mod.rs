@@ -1,5 +1,4 @@
-//! The page in a browser: what a reader does with it, and what he must be able to rely on. Tests are skipped where there is no
-//! Chromium.
+//! The page in a browser: what a reader does with it, and what he relies on. Without Chromium the tests are skipped.
 
 mod chromium;
 mod demo;
@@ -10,30 +9,34 @@ use capbench_model::noise::Noise;
 use capbench_report::figures;
 use capbench_report::formats::html::html;
 use capbench_report::model::{Cell, Chart, Kind, Point, Report, Role, Scale, Series, Unit};
-use chromium::Tab;
+use capbench_results::Results;
+use chromium::{Rectangle, Tab};
 use demo::{METHODS, SIZES, capacity};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
+/// The first chart of the demo.
 const THROUGHPUT: &str = "#chart-throughput";
 
+/// The page of a report with all its tables unfolded; `None` without a browser.
 fn open(report: &Report) -> Option<Tab> {
     let mut tab = Tab::open(&html(report))?;
     unfold(&mut tab);
     Some(tab)
 }
 
-/// Opens every folded table.
+/// Unfolds all tables.
 fn unfold(tab: &mut Tab) {
     tab.value("document.querySelectorAll('details.fold').forEach((fold) => { fold.open = true; }); null");
 }
 
-/// Scrolls to a chart; the place of its area in the window.
-fn drawn(tab: &mut Tab, chart: &str) -> [f64; 4] {
-    tab.place(&format!("{chart} .area"))
+/// Scrolls to a chart, and returns where its drawing is in the window. A chart is drawn when it comes into view.
+fn scroll_to_drawing(tab: &mut Tab, chart: &str) -> Rectangle {
+    tab.scroll_to(&format!("{chart} .area"))
 }
 
-/// What is seen of a chart and in which colours, the cursor aside.
-fn picture(tab: &mut Tab, chart: &str) -> String {
+/// The elements of a chart with their visibility and colours, without the cursor.
+fn appearance(tab: &mut Tab, chart: &str) -> String {
     tab.text(&format!(
         "[...document.querySelectorAll('{chart} .canvas > svg *:not(.cursor, .cursor *)')].map((one) => {{
             const {{ display, color, fill, stroke }} = getComputedStyle(one);
@@ -42,29 +45,58 @@ fn picture(tab: &mut Tab, chart: &str) -> String {
     ))
 }
 
-/// What the chart says about the place that it shows: the place, and of each series name, value and trials.
-fn reading(tab: &mut Tab, chart: &str) -> (String, Vec<[String; 3]>) {
+/// What a chart shows at its cursor.
+#[derive(Debug, Deserialize)]
+struct Reading {
+    /// The position on the horizontal axis: `64 bytes`.
+    position: String,
+    /// An entry for each series, as in the legend.
+    entries: Vec<Entry>,
+}
+
+/// An entry of a chart's legend.
+#[derive(Debug, Deserialize)]
+struct Entry {
+    name: String,
+    value: String,
+    /// The interval, and the trials behind the value.
+    evidence: String,
+}
+
+/// What a chart shows at its cursor.
+fn reading(tab: &mut Tab, chart: &str) -> Reading {
     let value = tab.value(&format!(
         "(() => {{
             const chart = document.querySelector('{chart}');
-            const entries = [...chart.querySelectorAll('.legend li')].map((entry) =>
-                ['button', '.value', '.from'].map((part) => entry.querySelector(part).textContent.trim()));
-            return [chart.querySelector('.at strong')?.textContent ?? '', entries];
+            const text = (entry, part) => entry.querySelector(part).textContent.trim();
+            const entries = [...chart.querySelectorAll('.legend li')].map((entry) => ({{
+                name: text(entry, 'button'),
+                value: text(entry, '.value'),
+                evidence: text(entry, '.from'),
+            }}));
+            return {{ position: chart.querySelector('.at strong')?.textContent ?? '', entries }};
         }})()"
     ));
     serde_json::from_value(value).unwrap()
 }
 
+/// What a screen reader says about a chart.
 fn spoken(tab: &mut Tab, chart: &str) -> String {
     tab.text(&format!("document.querySelector('{chart} [aria-live]').textContent"))
 }
 
-fn rate(value: f64) -> String {
-    format!("{} packets/s", figures::number(value, Unit::PacketsPerSecond))
+/// Moves the keyboard's focus to an element, without scrolling.
+fn focus(tab: &mut Tab, selector: &str) {
+    tab.value(&format!("document.querySelector('{selector}').focus({{ preventScroll: true }})"));
 }
 
-#[test]
-fn a_page_opens_without_errors_loads_nothing_and_runs_nothing_of_results() {
+/// A rate as a page shows it.
+fn rate(pps: f64) -> String {
+    format!("{} packets/s", figures::number(pps, Unit::PacketsPerSecond))
+}
+
+/// The demo with a hostile name in every text that results can contain.
+fn hostile_report() -> Report {
     let mut report = demo::report(20);
     report.title = demo::HOSTILE.into();
     report.findings[0].text = demo::HOSTILE.into();
@@ -76,70 +108,93 @@ fn a_page_opens_without_errors_loads_nothing_and_runs_nothing_of_results() {
         chart.series[0].name = demo::HOSTILE.into();
     }
     report.sections[0].charts[0].marks[0].label = demo::HOSTILE.into();
-    let Some(mut tab) = open(&report) else { return };
+    report
+}
+
+#[test]
+fn a_page_opens_without_errors_loads_nothing_and_runs_nothing_of_results() {
+    let Some(mut tab) = open(&hostile_report()) else { return };
     for chart in ["throughput", "placement", "ledger", "loss-ratio", "cost", "work", "latency"] {
         let chart = format!("#chart-{chart}");
-        let [left, top, width, height] = drawn(&mut tab, &chart);
-        tab.mouse("mouseMoved", left + width / 2.0, top + height / 2.0);
+        let Rectangle { left, top, width, height } = scroll_to_drawing(&mut tab, &chart);
+        tab.move_mouse(left + width / 2.0, top + height / 2.0);
         tab.click(&format!("{chart} summary"));
     }
     assert_eq!(tab.errors(), [""; 0]);
     assert_eq!(tab.requests(), [tab.address.clone()]);
     assert!(tab.text("document.title").contains("<script>"));
-    // Should a writer ever forget to escape, the page's policy still holds.
+    assert!(tab.holds("window.harmed === undefined"));
+}
+
+#[test]
+fn the_policy_of_a_page_refuses_scripts_and_pictures_of_an_unescaped_text() {
+    let Some(mut tab) = open(&demo::report(20)) else { return };
     tab.value("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.harmed=3\">')");
     tab.value("document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.harmed=4' }))");
     tab.frame();
     assert!(tab.holds("window.harmed === undefined"));
-    assert_eq!(tab.requests().len(), 2);
-    assert_eq!(tab.refused(), 1, "the picture was asked for");
-    assert!(!tab.errors().is_empty(), "the policy said nothing");
+    assert_eq!(tab.requests().len(), 2, "the page and the picture");
+    assert_eq!(tab.refused(), 1, "the picture");
+    assert!(!tab.errors().is_empty(), "the browser reports what the policy refuses");
 }
 
 #[test]
 fn the_legend_switches_series_off_and_on() {
     let Some(mut tab) = open(&demo::report(20)) else { return };
-    drawn(&mut tab, THROUGHPUT);
-    let before = picture(&mut tab, THROUGHPUT);
-    let first = format!("{THROUGHPUT} .legend li:nth-child(1) button");
-    tab.click(&first);
-    assert!(tab.holds(&format!("document.querySelector('{first}').ariaPressed === 'false'")));
-    assert_ne!(picture(&mut tab, THROUGHPUT), before);
-    tab.value(&format!("document.querySelector('{first}').focus()"));
+    scroll_to_drawing(&mut tab, THROUGHPUT);
+    let before = appearance(&mut tab, THROUGHPUT);
+    let first_series = format!("{THROUGHPUT} .legend li:nth-child(1) button");
+    tab.click(&first_series);
+    assert!(tab.holds(&format!("document.querySelector('{first_series}').ariaPressed === 'false'")));
+    assert_ne!(appearance(&mut tab, THROUGHPUT), before);
+    tab.value(&format!("document.querySelector('{first_series}').focus()"));
     tab.key("Enter");
-    assert!(tab.holds(&format!("document.querySelector('{first}').ariaPressed === 'true'")));
-    assert_eq!(picture(&mut tab, THROUGHPUT), before);
+    assert!(tab.holds(&format!("document.querySelector('{first_series}').ariaPressed === 'true'")));
+    assert_eq!(appearance(&mut tab, THROUGHPUT), before);
+}
+
+/// Checks the entries of the demo's first chart at the size with this index.
+fn check_entries(entries: &[Entry], size: usize) {
+    for (index, method) in METHODS.iter().enumerate() {
+        let entry = &entries[index];
+        assert_eq!(entry.name, *method);
+        let is_unknown = *method == "libpcap" && SIZES[size] == 256;
+        let value = if is_unknown { "unknown".into() } else { rate(capacity(index, SIZES[size])) };
+        assert_eq!(entry.value, value);
+        let first_trial = (index * SIZES.len() + size) * 3 + 1;
+        let trials = format!("{first_trial} to {}", first_trial + 2);
+        assert!(entry.evidence.ends_with(&trials), "{entry:?}");
+    }
 }
 
 #[test]
 fn the_pointer_shows_values_with_their_units_and_trials() {
     let Some(mut tab) = open(&demo::report(120)) else { return };
-    let [left, top, width, height] = drawn(&mut tab, THROUGHPUT);
-    let mut met = Vec::new();
+    let Rectangle { left, top, width, height } = scroll_to_drawing(&mut tab, THROUGHPUT);
+    let mut shown_sizes = Vec::new();
+    // From a pixel within the left edge to one within the right edge.
     for step in 0..=20 {
-        tab.mouse("mouseMoved", left + 1.0 + (width - 2.0) * f64::from(step) / 20.0, top + height / 2.0);
+        tab.move_mouse(left + 1.0 + (width - 2.0) * f64::from(step) / 20.0, top + height / 2.0);
         tab.frame();
-        let (place, entries) = reading(&mut tab, THROUGHPUT);
+        let Reading { position, entries } = reading(&mut tab, THROUGHPUT);
         let size =
-            SIZES.iter().position(|size| place == format!("{} bytes", figures::count(u64::from(*size))));
-        let nth = size.unwrap_or_else(|| panic!("{place}"));
-        for (rank, method) in METHODS.iter().enumerate() {
-            let first = (rank * SIZES.len() + nth) * 3 + 1;
-            let exact = capacity(rank, SIZES[nth]);
-            let unknown = rank == 3 && nth == 2;
-            assert_eq!(entries[rank][0], *method);
-            assert_eq!(entries[rank][1], if unknown { "unknown".into() } else { rate(exact) });
-            let trials = format!("{first} to {}", first + 2);
-            assert!(entries[rank][2].ends_with(&trials), "{:?}", entries[rank]);
-        }
-        met.push(nth);
+            SIZES.iter().position(|size| position == format!("{} bytes", figures::count((*size).into())));
+        let size = size.unwrap_or_else(|| panic!("{position}"));
+        check_entries(&entries, size);
+        shown_sizes.push(size);
     }
-    met.dedup();
-    assert_eq!(met, [0, 1, 2, 3, 4, 5, 6]);
-    // Kept by a click, the values stay, and their trials can be gone to.
+    shown_sizes.dedup();
+    assert_eq!(shown_sizes, [0, 1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn a_click_keeps_values_so_that_their_trials_can_be_followed() {
+    let Some(mut tab) = open(&demo::report(120)) else { return };
+    let Rectangle { left, top, width, height } = scroll_to_drawing(&mut tab, THROUGHPUT);
     tab.click_at(left + 2.0, top + height / 2.0);
-    tab.mouse("mouseMoved", left + width / 2.0, top + height / 2.0);
-    assert_eq!(reading(&mut tab, THROUGHPUT).0, "64 bytes");
+    tab.move_mouse(left + width / 2.0, top + height / 2.0);
+    assert_eq!(reading(&mut tab, THROUGHPUT).position, "64 bytes");
+    // The second method has the trials 22 to 24 at its first size.
     tab.click(&format!("{THROUGHPUT} .legend li:nth-child(2) .from summary"));
     tab.click(&format!("{THROUGHPUT} .legend li:nth-child(2) .from a"));
     assert_eq!(tab.text("location.hash"), "#trial-22");
@@ -148,117 +203,148 @@ fn the_pointer_shows_values_with_their_units_and_trials() {
     assert!(tab.holds("document.getElementById('trial-22').getBoundingClientRect().top < innerHeight"));
 }
 
-#[test]
-fn bars_and_layers_are_read_where_the_pointer_is() {
-    let Some(mut tab) = open(&demo::report(20)) else { return };
-    let focus = |tab: &mut Tab, chart: &str| {
-        tab.text(&format!("document.querySelector('{chart} .legend .focus button').textContent.trim()"))
-    };
-    let [left, top, width, height] = drawn(&mut tab, "#chart-placement");
-    // Six series share the band of the first of three names, less its margins.
-    let band = width / 3.0;
-    let bar = band * 0.74 / 6.0;
-    for (nth, method) in METHODS.iter().enumerate() {
-        tab.mouse("mouseMoved", left + band / 2.0 + bar * (nth as f64 - 2.5), top + height * 0.9);
-        tab.frame();
-        assert_eq!(focus(&mut tab, "#chart-placement"), *method);
-    }
-    let [left, top, width, height] = drawn(&mut tab, "#chart-ledger");
-    tab.mouse("mouseMoved", left + width * 0.97, top + height * 0.97);
-    tab.frame();
-    assert_eq!(focus(&mut tab, "#chart-ledger"), "delivered");
-    tab.mouse("mouseMoved", left + width * 0.97, top + height * 0.3);
-    tab.frame();
-    assert_eq!(focus(&mut tab, "#chart-ledger"), "ring");
+/// The series whose entry in a chart's legend is highlighted.
+fn highlighted_series(tab: &mut Tab, chart: &str) -> String {
+    tab.text(&format!("document.querySelector('{chart} .legend .focus button').textContent.trim()"))
 }
 
 #[test]
-fn the_keyboard_goes_through_points_and_says_them() {
-    let Some(mut tab) = open(&demo::report(120)) else { return };
+fn the_bar_at_the_pointer_is_highlighted() {
+    let Some(mut tab) = open(&demo::report(20)) else { return };
+    let Rectangle { left, top, width, height } = scroll_to_drawing(&mut tab, "#chart-placement");
+    // Six series share the band of the first of three names: 74 % of it, the others are margins.
+    let band = width / 3.0;
+    let bar = band * 0.74 / 6.0;
+    for (nth, method) in METHODS.iter().enumerate() {
+        tab.move_mouse(left + band / 2.0 + bar * (nth as f64 - 2.5), top + height * 0.9);
+        tab.frame();
+        assert_eq!(highlighted_series(&mut tab, "#chart-placement"), *method);
+    }
+}
+
+#[test]
+fn the_layer_at_the_pointer_is_highlighted() {
+    let Some(mut tab) = open(&demo::report(20)) else { return };
+    let Rectangle { left, top, width, height } = scroll_to_drawing(&mut tab, "#chart-ledger");
+    // At the highest load, the lowest layer and the one in the upper part.
+    for (height_share, layer) in [(0.97, "delivered"), (0.3, "ring")] {
+        tab.move_mouse(left + width * 0.97, top + height * height_share);
+        tab.frame();
+        assert_eq!(highlighted_series(&mut tab, "#chart-ledger"), layer);
+    }
+}
+
+#[test]
+fn the_first_tab_stop_leads_to_the_content() {
+    let Some(mut tab) = open(&demo::report(20)) else { return };
     tab.key("Tab");
     assert_eq!(tab.text("document.activeElement.textContent"), "To the content");
     tab.key("Enter");
     assert_eq!(tab.text("document.activeElement.id"), "content");
-    drawn(&mut tab, THROUGHPUT);
-    tab.value(&format!("document.querySelector('{THROUGHPUT} .canvas').focus()"));
+}
+
+#[test]
+fn arrow_keys_go_through_points_and_say_them() {
+    let Some(mut tab) = open(&demo::report(120)) else { return };
+    scroll_to_drawing(&mut tab, THROUGHPUT);
+    focus(&mut tab, &format!("{THROUGHPUT} .canvas"));
     tab.key("ArrowRight");
-    assert_eq!(reading(&mut tab, THROUGHPUT).0, "64 bytes");
+    assert_eq!(reading(&mut tab, THROUGHPUT).position, "64 bytes");
     tab.key("ArrowRight");
-    let announced = spoken(&mut tab, THROUGHPUT);
-    let expected = format!("{}: {}", METHODS[2], rate(capacity(2, 128)));
-    assert!(announced.starts_with("frame size 128 bytes. ") && announced.contains(&expected), "{announced}");
+    let all_series = spoken(&mut tab, THROUGHPUT);
+    assert!(all_series.starts_with("frame size 128 bytes. "), "{all_series}");
+    let packet_v3 = format!("{}: {}", METHODS[2], rate(capacity(2, 128)));
+    assert!(all_series.contains(&packet_v3), "{all_series}");
+    // The last point is the end.
     tab.key("End");
     tab.key("ArrowRight");
-    assert_eq!(reading(&mut tab, THROUGHPUT).0, "1,518 bytes");
+    assert_eq!(reading(&mut tab, THROUGHPUT).position, "1,518 bytes");
+
+    // At the first size: down to the lowest series, and more often than there are series.
     tab.key("Home");
-    // From the lowest upwards: recv, the published figure, packet-v2.
     for _ in 0..METHODS.len() + 2 {
         tab.key("ArrowDown");
     }
-    assert!(spoken(&mut tab, THROUGHPUT).contains(". recv: "), "{}", spoken(&mut tab, THROUGHPUT));
-    tab.key("ArrowUp");
-    assert!(spoken(&mut tab, THROUGHPUT).contains("PF_RING"), "{}", spoken(&mut tab, THROUGHPUT));
-    tab.key("ArrowUp");
-    let announced = spoken(&mut tab, THROUGHPUT);
-    assert!(announced.contains(". packet-v2: ") && announced.ends_with(", 3 trials"), "{announced}");
+    for part in [". recv: ", "PF_RING", ". packet-v2: "] {
+        let series = spoken(&mut tab, THROUGHPUT);
+        assert!(series.contains(part), "{series}");
+        if part != ". packet-v2: " {
+            tab.key("ArrowUp");
+        }
+    }
+    let packet_v2 = spoken(&mut tab, THROUGHPUT);
+    assert!(packet_v2.ends_with(", 3 trials"), "{packet_v2}");
     tab.key("Enter");
     assert_eq!(tab.text("location.hash"), "#trial-22");
     assert!(tab.holds("document.getElementById('trial-24').classList.contains('cited')"));
     assert_eq!(tab.errors(), [""; 0]);
 }
 
-/// The column of a table, as the exact values or the words in it.
-fn column_of(tab: &mut Tab, table: &str, nth: usize) -> Value {
+/// The exact values of a table's column, or its words.
+fn column_of(tab: &mut Tab, table: &str, index: usize) -> Value {
     tab.value(&format!(
-        "[...document.querySelectorAll('{table} tbody tr')].map((row) => row.cells[{nth}].dataset.value ?? row.cells[{nth}].textContent)"
+        "[...document.querySelectorAll('{table} tbody tr')].map((row) => row.cells[{index}].dataset.value ?? row.cells[{index}].textContent)"
     ))
+}
+
+/// The table of the demo's summary.
+const SUMMARY: &str = "#table-summary";
+
+/// The button in the heading of the summary's column with this number, from 1.
+fn heading(number: usize) -> String {
+    format!("{SUMMARY} thead th:nth-child({number}) button")
 }
 
 #[test]
 fn tables_sort_by_exact_values_and_back_to_the_order_of_the_report() {
     let mut report = demo::report(20);
-    let summary = report.summary.as_mut().unwrap();
-    for (row, beyond) in summary.rows.iter_mut().zip([3, 1, 2, 1, 0]) {
-        // These are one and the same as floating-point numbers.
-        row.cells[4] = Cell::Count((1 << 60) + beyond);
+    // As floating-point numbers these are all the same.
+    for (row, difference) in report.summary.as_mut().unwrap().rows.iter_mut().zip([3, 1, 2, 1, 0]) {
+        row.cells[4] = Cell::Count((1 << 60) + difference);
     }
     let Some(mut tab) = open(&report) else { return };
-    let table = "#table-summary";
-    let head = |nth: usize| format!("{table} thead th:nth-child({nth}) button");
-    tab.click(&head(5));
-    assert_eq!(column_of(&mut tab, table, 0), json!(["af-xdp", "packet-v2", "libpcap", "packet-v3", "recv"]));
-    assert!(
-        tab.holds(&format!(
-            "document.querySelector('{table} thead th:nth-child(5)').ariaSort === 'ascending'"
-        ))
-    );
-    tab.click(&head(5));
-    assert_eq!(column_of(&mut tab, table, 0), json!(["recv", "packet-v3", "packet-v2", "libpcap", "af-xdp"]));
-    tab.click(&head(5));
-    assert_eq!(column_of(&mut tab, table, 0), json!(METHODS));
-    // What is unknown comes last in either direction, and the keyboard does the same.
-    tab.value(&format!("document.querySelector('{}').focus()", head(3)));
-    for last in ["unknown", "unknown"] {
+    tab.click(&heading(5));
+    let rising = json!(["af-xdp", "packet-v2", "libpcap", "packet-v3", "recv"]);
+    assert_eq!(column_of(&mut tab, SUMMARY, 0), rising);
+    let is_sorted =
+        format!("document.querySelector('{SUMMARY} thead th:nth-child(5)').ariaSort === 'ascending'");
+    assert!(tab.holds(&is_sorted));
+    tab.click(&heading(5));
+    let falling = json!(["recv", "packet-v3", "packet-v2", "libpcap", "af-xdp"]);
+    assert_eq!(column_of(&mut tab, SUMMARY, 0), falling);
+    tab.click(&heading(5));
+    assert_eq!(column_of(&mut tab, SUMMARY, 0), json!(METHODS));
+}
+
+#[test]
+fn words_sort_by_the_alphabet_and_unknown_numbers_come_last() {
+    let Some(mut tab) = open(&demo::report(20)) else { return };
+    tab.click(&heading(1));
+    let by_name = json!(["af-xdp", "libpcap", "packet-v2", "packet-v3", "recv"]);
+    assert_eq!(column_of(&mut tab, SUMMARY, 0), by_name);
+    tab.value(&format!("document.querySelector('{}').focus()", heading(3)));
+    for _direction in ["rising", "falling"] {
         tab.key("Enter");
-        assert_eq!(column_of(&mut tab, table, 2)[4], last);
+        assert_eq!(column_of(&mut tab, SUMMARY, 2)[4], "unknown");
     }
-    tab.click(&head(1));
-    assert_eq!(column_of(&mut tab, table, 0), json!(["af-xdp", "libpcap", "packet-v2", "packet-v3", "recv"]));
 }
 
 #[test]
 fn colours_follow_the_system_until_the_reader_chooses() {
     let Some(mut tab) = open(&demo::report(20)) else { return };
     let background = "getComputedStyle(document.body).backgroundColor";
-    drawn(&mut tab, THROUGHPUT);
-    let (light, drawn_light) = (tab.text(background), picture(&mut tab, THROUGHPUT));
+    scroll_to_drawing(&mut tab, THROUGHPUT);
+    let light = tab.text(background);
+    let chart_in_light = appearance(&mut tab, THROUGHPUT);
     tab.media("screen", "dark");
     tab.frame();
-    let (dark, drawn_dark) = (tab.text(background), picture(&mut tab, THROUGHPUT));
-    assert_ne!((&dark, &drawn_dark), (&light, &drawn_light));
-    assert_ne!(drawn_dark, drawn_light);
+    let dark = tab.text(background);
+    assert_ne!(dark, light);
+    assert_ne!(appearance(&mut tab, THROUGHPUT), chart_in_light);
+    // The reader chooses the other colours.
     tab.click("#theme");
-    assert_eq!((tab.text(background), picture(&mut tab, THROUGHPUT)), (light.clone(), drawn_light));
+    assert_eq!(tab.text(background), light);
+    assert_eq!(appearance(&mut tab, THROUGHPUT), chart_in_light);
     tab.load();
     assert_eq!(tab.text(background), light, "the choice is kept");
     tab.click("#theme");
@@ -266,7 +352,7 @@ fn colours_follow_the_system_until_the_reader_chooses() {
 }
 
 #[test]
-fn a_page_of_a_thousand_trials_is_small_and_opens() {
+fn a_page_of_a_thousand_trials_is_small_and_its_trials_can_be_filtered() {
     let page = html(&demo::report(1000));
     println!("a page of 1,000 trials with 69 columns: {} bytes", page.len());
     assert!(page.len() < 5_000_000, "{}", page.len());
@@ -276,7 +362,6 @@ fn a_page_of_a_thousand_trials_is_small_and_opens() {
     println!("opened in {times:?}");
     unfold(&mut tab);
     assert_eq!(tab.number("document.querySelectorAll('#trials tbody tr').length"), 1000.0);
-    let shown = "[...document.querySelectorAll('#trials tbody tr')].filter((row) => !row.hidden).length";
     tab.value(
         "(() => {
             const input = document.querySelector('#trials input');
@@ -284,23 +369,28 @@ fn a_page_of_a_thousand_trials_is_small_and_opens() {
             input.dispatchEvent(new Event('input'));
         })()",
     );
-    let left = tab.number(shown);
-    assert!(left > 0.0 && left < 100.0, "{left}");
+    // One of five methods and one of seven sizes.
+    let shown_rows =
+        tab.number("[...document.querySelectorAll('#trials tbody tr')].filter((row) => !row.hidden).length");
+    assert!(shown_rows > 0.0 && shown_rows < 100.0, "{shown_rows}");
+    // A link to a trial that the filter hides shows it.
     tab.value("location.hash = '#trial-777'");
     tab.frame();
-    assert!(
-        tab.holds("document.getElementById('trial-777').getBoundingClientRect().height > 0"),
-        "it was filtered out"
-    );
+    assert!(tab.holds("document.getElementById('trial-777').getBoundingClientRect().height > 0"));
 }
 
-/// Three methods of which every trial is noisy.
+/// The report of a bench of three methods, all of whose trials are noisy.
 fn noisy_bench() -> Report {
     let mut results = runs::visited_bench();
     for trial in &mut results.trials {
         trial.noise.reasons.push(Noise::from_earlier("the host's foreign load"));
     }
-    page_of(results)
+    report_of(results)
+}
+
+/// The position of an element's edge in the window, as `DOMRect` names it.
+fn edge(tab: &mut Tab, selector: &str, edge: &str) -> f64 {
+    tab.number(&format!("document.querySelector('{selector}').getBoundingClientRect().{edge}"))
 }
 
 #[test]
@@ -309,14 +399,14 @@ fn the_first_screen_of_a_phone_has_verdict_bars_facts_and_noise() {
         let Some(mut tab) = Tab::open(&html(&report)) else { return };
         tab.size(390, 844);
         tab.load();
-        let mut end = |part: &str, end: &str| {
-            tab.number(&format!("document.querySelector('{part}').getBoundingClientRect().{end}"))
-        };
-        let parts = ["#verdict", "#answer .canvas", "#facts", "#caveats .sentence"];
-        let places = parts.map(|part| [end(part, "top"), end(part, "bottom")]);
-        assert!(places.is_sorted_by(|[_, above], [below, _]| above <= below), "{name}: {places:?}");
-        assert!(places[3][1] <= 844.0, "{name}: {places:?}");
-        assert!(end("#answer .figures", "top") >= places[3][1], "{name}: figures come after the facts");
+        let mut end_of_last = 0.0;
+        for part in ["#verdict", "#answer .canvas", "#facts", "#caveats .sentence"] {
+            let top = edge(&mut tab, part, "top");
+            assert!(top >= end_of_last, "{name}: {part} begins at {top}, before {end_of_last}");
+            end_of_last = edge(&mut tab, part, "bottom");
+        }
+        assert!(end_of_last <= 844.0, "{name}: {end_of_last}");
+        assert!(edge(&mut tab, "#answer .figures", "top") >= end_of_last, "{name}: figures follow");
     }
 }
 
@@ -327,34 +417,30 @@ fn on_a_phone_only_boxes_scroll_sideways() {
         tab.size(390, 844);
         tab.load();
         unfold(&mut tab);
-        let wide = tab.value(
+        let too_wide = tab.value(
             "[...document.querySelectorAll('body *')].filter((one) => !one.closest('.box, .canvas, .skip')
                 && one.getBoundingClientRect().right > 390.5).map((one) => one.outerHTML.slice(0, 80))",
         );
-        assert_eq!(wide, json!([]));
+        assert_eq!(too_wide, json!([]));
         assert!(tab.holds("document.documentElement.scrollWidth <= 390"));
         let box_of_trials = "document.querySelector('#trials .box')";
         assert!(tab.holds(&format!("{box_of_trials}.scrollWidth > 2 * {box_of_trials}.clientWidth")));
         tab.value(&format!("{box_of_trials}.scrollLeft = 500"));
         tab.frame();
-        let first = "document.querySelector('#trials tbody th').getBoundingClientRect().left";
-        let edge = tab.number(&format!("{box_of_trials}.getBoundingClientRect().left"));
-        assert!((tab.number(first) - edge).abs() < 2.0, "the first column stays");
+        let first_column = edge(&mut tab, "#trials tbody th", "left");
+        let left_of_box = edge(&mut tab, "#trials .box", "left");
+        assert!((first_column - left_of_box).abs() < 2.0, "the first column stays");
     }
 }
 
-/// The page on A4: how many sheets it takes.
-fn sheets(tab: &mut Tab) -> usize {
-    let paper = tab.call(
-        "Page.printToPDF",
-        json!({ "preferCSSPageSize": true, "paperWidth": 8.27, "paperHeight": 11.69 }),
-    );
-    let paper = STANDARD.decode(paper["data"].as_str().unwrap()).unwrap();
-    let paper = String::from_utf8_lossy(&paper).into_owned();
-    paper.matches("/Type /Page\n").count()
+/// The page printed on A4, as a PDF file.
+fn printed(tab: &mut Tab) -> Vec<u8> {
+    let paper = json!({ "preferCSSPageSize": true, "paperWidth": 8.27, "paperHeight": 11.69 });
+    let pdf = tab.call("Page.printToPDF", paper);
+    STANDARD.decode(pdf["data"].as_str().unwrap()).unwrap()
 }
 
-/// Tables that are wider than the paper has room for.
+/// The tables that are wider than A4 has room for.
 fn cut_tables(tab: &mut Tab) -> Value {
     tab.media("print", "light");
     // A4, less its margins.
@@ -368,11 +454,12 @@ fn cut_tables(tab: &mut Tab) -> Value {
 }
 
 #[test]
-fn a_bench_is_printed_on_up_to_six_sheets_and_every_printed_table_is_whole() {
-    for (name, report) in [("bench", page_of(runs::bench())), ("noisy", noisy_bench())] {
+fn a_bench_is_printed_on_up_to_six_sheets_and_no_table_is_cut() {
+    for (name, report) in [("bench", report_of(runs::bench())), ("noisy", noisy_bench())] {
         let Some(mut tab) = Tab::open(&html(&report)) else { return };
-        let printed = sheets(&mut tab);
-        assert!((1..=6).contains(&printed), "{name}: {printed}");
+        let pdf = printed(&mut tab);
+        let sheets = String::from_utf8_lossy(&pdf).matches("/Type /Page\n").count();
+        assert!((1..=6).contains(&sheets), "{name}: {sheets}");
         assert_eq!(cut_tables(&mut tab), json!([]), "{name}");
         unfold(&mut tab);
         assert_eq!(cut_tables(&mut tab), json!([]), "{name}, every table unfolded");
@@ -380,46 +467,71 @@ fn a_bench_is_printed_on_up_to_six_sheets_and_every_printed_table_is_whole() {
 }
 
 #[test]
-fn the_chart_of_a_comparison_is_seen_whole_on_a_phone() {
+fn the_chart_of_a_comparison_fits_a_window_and_a_phone() {
     let Some(mut tab) = Tab::open(&html(&super::compared(&runs::compared::example()))) else { return };
-    for (wide, high) in [(1280, 900), (390, 844)] {
-        tab.size(wide, high);
+    for (width, height) in [(1280, 900), (390, 844)] {
+        tab.size(width, height);
         tab.load();
-        let bottom =
-            tab.number("document.querySelector('#chart-changes .canvas').getBoundingClientRect().bottom");
-        assert!(bottom < f64::from(high), "{wide}: {bottom}");
-        assert!(tab.holds(&format!("document.documentElement.scrollWidth <= {wide}")));
-        let right = "Math.max(...[...document.querySelectorAll('#chart-changes text')].map((one) => one.getBoundingClientRect().right))";
-        assert!(tab.number(right) <= f64::from(wide), "{wide}");
+        let bottom = edge(&mut tab, "#chart-changes .canvas", "bottom");
+        assert!(bottom < f64::from(height), "{width}: {bottom}");
+        assert!(tab.holds(&format!("document.documentElement.scrollWidth <= {width}")));
+        let right_of_texts = tab.number(
+            "Math.max(...[...document.querySelectorAll('#chart-changes text')].map((one) => one.getBoundingClientRect().right))",
+        );
+        assert!(right_of_texts <= f64::from(width), "{width}: {right_of_texts}");
     }
     assert_eq!(tab.errors(), [""; 0]);
 }
 
 #[test]
-fn paper_has_every_chart_in_light_colours_and_no_cut_table() {
+fn paper_has_light_colours_whatever_the_screen_has() {
     let Some(mut tab) = open(&demo::report(40)) else { return };
+    scroll_to_drawing(&mut tab, THROUGHPUT);
     tab.media("", "dark");
-    let sheet = tab.call("Page.printToPDF", json!({ "preferCSSPageSize": true, "printBackground": false }));
-    let sheet = STANDARD.decode(sheet["data"].as_str().unwrap()).unwrap();
-    assert!(sheet.starts_with(b"%PDF"));
-    let dark = picture(&mut tab, THROUGHPUT);
+    assert!(printed(&mut tab).starts_with(b"%PDF"));
+    let dark_screen = appearance(&mut tab, THROUGHPUT);
     tab.media("print", "dark");
-    assert_ne!(picture(&mut tab, THROUGHPUT), dark, "paper is white, also where the screen is dark");
+    assert_ne!(appearance(&mut tab, THROUGHPUT), dark_screen);
     tab.media("print", "light");
-    let light = picture(&mut tab, THROUGHPUT);
+    let light_paper = appearance(&mut tab, THROUGHPUT);
+    // The reader chose dark colours.
     tab.value("document.documentElement.dataset.theme = 'dark'; null");
-    assert_eq!(picture(&mut tab, THROUGHPUT), light, "and where the reader chose it");
+    assert_eq!(appearance(&mut tab, THROUGHPUT), light_paper);
     assert_eq!(cut_tables(&mut tab), json!([]));
     assert!(tab.holds("getComputedStyle(document.getElementById('theme')).display === 'none'"));
 }
 
-/// The page of a run, as the command writes it.
-fn page_of(results: capbench_results::Results) -> Report {
+/// The report of a run.
+fn report_of(results: Results) -> Report {
     capbench_report::report::report(&super::run(results))
 }
 
+/// Checks that a chart can be read by the keyboard, and that its series can be switched off and on.
+fn check_chart(tab: &mut Tab, context: &str, chart: &Chart) {
+    let id = format!("#chart-{}", chart.id);
+    scroll_to_drawing(tab, &id);
+    let before = appearance(tab, &id);
+    focus(tab, &format!("{id} .canvas"));
+    tab.key("Home");
+    let Reading { position, entries } = reading(tab, &id);
+    assert!(!position.is_empty(), "{context}: {entries:?}");
+    assert!(entries.iter().any(|entry| !entry.value.is_empty()), "{context}: {entries:?}");
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let expected: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(names, expected, "{context}");
+
+    let switch_all =
+        format!("document.querySelectorAll('{id} .legend button').forEach((button) => button.click()); null");
+    tab.value(&switch_all);
+    tab.frame();
+    assert_ne!(appearance(tab, &id), before, "{context}: switched off");
+    tab.value(&switch_all);
+    tab.frame();
+    assert_eq!(appearance(tab, &id), before, "{context}: switched on again");
+}
+
 #[test]
-fn pages_of_runs_begin_with_the_verdict_and_each_of_their_charts_can_be_read_and_switched() {
+fn pages_of_runs_begin_with_the_verdict_and_their_charts_can_be_read_and_switched() {
     let runs = [
         ("visited", runs::visited_bench()),
         ("sweep", runs::sweep()),
@@ -427,33 +539,13 @@ fn pages_of_runs_begin_with_the_verdict_and_each_of_their_charts_can_be_read_and
         ("reproduced", runs::reproduced::all()),
     ];
     for (name, results) in runs {
-        let report = page_of(results);
+        let report = report_of(results);
         let Some(mut tab) = open(&report) else { return };
         assert_eq!(tab.text("document.querySelector('#verdict').textContent"), report.verdict.text, "{name}");
         let charts: Vec<&Chart> = report.charts().filter(|chart| !chart.kind.has_rows()).collect();
         assert!(!charts.is_empty(), "{name}");
         for chart in charts {
-            let id = format!("#chart-{}", chart.id);
-            let at = format!("{name}: {}", chart.title);
-            drawn(&mut tab, &id);
-            let before = picture(&mut tab, &id);
-            let canvas = format!("document.querySelector('{id} .canvas')");
-            tab.value(&format!("{canvas}.focus({{ preventScroll: true }})"));
-            tab.key("Home");
-            let (place, entries) = reading(&mut tab, &id);
-            assert!(!place.is_empty() && entries.len() == chart.series.len(), "{at}: {entries:?}");
-            assert!(entries.iter().any(|[_, value, _]| !value.is_empty()), "{at}: {entries:?}");
-            let known: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
-            assert_eq!(entries.iter().map(|[name, ..]| name.as_str()).collect::<Vec<_>>(), known, "{at}");
-            let switch =
-                |nth: usize| format!("document.querySelectorAll('{id} .legend button')[{nth}].click()");
-            let all = (0..chart.series.len()).map(switch).collect::<Vec<_>>().join(";");
-            tab.value(&format!("{all}; null"));
-            tab.frame();
-            assert_ne!(picture(&mut tab, &id), before, "{at}: switched off");
-            tab.value(&format!("{all}; null"));
-            tab.frame();
-            assert_eq!(picture(&mut tab, &id), before, "{at}: switched on again");
+            check_chart(&mut tab, &format!("{name}: {}", chart.title), chart);
         }
         assert_eq!(tab.errors(), [""; 0], "{name}");
         assert_eq!(tab.requests(), [tab.address.clone()], "{name}");
@@ -461,80 +553,100 @@ fn pages_of_runs_begin_with_the_verdict_and_each_of_their_charts_can_be_read_and
 }
 
 #[test]
-fn the_interval_of_a_sum_is_read_at_its_mark() {
-    let report = page_of(runs::visited_bench());
-    let chart =
-        report.charts().find(|chart| chart.series.iter().any(|series| series.role == Role::Total)).unwrap();
+fn the_interval_of_a_sum_is_in_its_entry() {
+    let report = report_of(runs::visited_bench());
+    let is_total = |series: &Series| series.role == Role::Total;
+    let chart = report.charts().find(|chart| chart.series.iter().any(is_total)).unwrap();
     let Some(mut tab) = open(&report) else { return };
     let id = format!("#chart-{}", chart.id);
-    drawn(&mut tab, &id);
-    tab.value(&format!("document.querySelector('{id} .canvas').focus({{ preventScroll: true }})"));
+    scroll_to_drawing(&mut tab, &id);
+    focus(&mut tab, &format!("{id} .canvas"));
     tab.key("Home");
-    let (_, entries) = reading(&mut tab, &id);
-    let total = chart.series.iter().position(|series| series.role == Role::Total).unwrap();
+    let Reading { entries, .. } = reading(&mut tab, &id);
+    let total = chart.series.iter().position(is_total).unwrap();
     let point = &chart.series[total].points[0];
     let expected = figures::number(point.y.unwrap(), chart.y.unit);
-    assert!(entries[total][1].starts_with(&expected), "{entries:?}");
-    assert!(entries[total][2].contains(" to ") && entries[total][2].contains("trials"), "{entries:?}");
+    let entry = &entries[total];
+    assert!(entry.value.starts_with(&expected), "{entry:?}");
+    assert!(entry.evidence.contains(" to ") && entry.evidence.contains("trials"), "{entry:?}");
 }
 
-/// What a run may well give, and what a writer must not stumble over.
+/// The points of a series: x and y each.
+type Points = [(f64, Option<f64>)];
+
+/// Makes charts of odd data from one of the demo.
+struct OddCharts {
+    like: Chart,
+}
+
+impl OddCharts {
+    /// A chart with two linear axes.
+    fn linear(&self, id: &str, kind: Kind, lines: &[&Points]) -> Chart {
+        let mut chart = Chart { id: id.into(), kind, series: Vec::new(), ..self.like.clone() };
+        chart.x.scale = Scale::Linear;
+        chart.y.scale = Scale::Linear;
+        for (nth, line) in lines.iter().enumerate() {
+            let mut points = Vec::new();
+            for &(x, y) in *line {
+                // Trial 99 has no row.
+                points.push(Point { x, y, interval: None, is_at_least: false, trials: vec![1, 99] });
+            }
+            let name = format!("method {nth} with a name that is much longer than names are");
+            chart.series.push(Series { name, role: Role::Method, points });
+        }
+        chart
+    }
+
+    /// A chart with two logarithmic axes.
+    fn logarithmic(&self, id: &str, kind: Kind, lines: &[&Points]) -> Chart {
+        let mut chart = self.linear(id, kind, lines);
+        chart.x.scale = Scale::Logarithmic;
+        chart.y.scale = Scale::Logarithmic;
+        chart
+    }
+
+    /// Charts without points, with few, with many and with extreme ones.
+    fn all(&self) -> Vec<Chart> {
+        let mut many = Vec::new();
+        for x in 0..5000 {
+            let y = if x % 7 == 0 { None } else { Some(f64::from(x % 100)) };
+            many.push((f64::from(x), y));
+        }
+        let same = [(3.0, Some(2.0)), (3.0, Some(2.0)), (3.0, None)];
+        let below_zero: [&Points; 2] = [&[(1.0, Some(3.0))], &[(1.0, Some(-2.0)), (2.0, Some(-4.0))]];
+        let mut names = self.linear("names", Kind::Stacked, &[&many[..30], &many[30..60]]);
+        names.x.scale =
+            Scale::Names((0..30).map(|nth| format!("a placement with the number {nth}, and more")).collect());
+        vec![
+            self.linear("nothing", Kind::Lines, &[]),
+            self.linear("empty", Kind::Stacked, &[&[]]),
+            self.linear("unknown", Kind::Lines, &[&[(1.0, None), (2.0, None)]]),
+            self.linear("one", Kind::Points, &[&[(5.0, Some(7.0))]]),
+            self.logarithmic("zeros", Kind::Lines, &[&[(0.0, Some(0.0)), (0.0, Some(0.0))]]),
+            self.linear("below", Kind::StackedBars, &below_zero),
+            self.logarithmic("wide", Kind::Lines, &[&[(1e-12, Some(1e-15)), (1e15, Some(1e18))]]),
+            self.linear("many", Kind::Lines, &[&many]),
+            self.linear("forty", Kind::Bars, &[&many[..20]; 40]),
+            names,
+            self.logarithmic("same", Kind::Points, &[&same]),
+        ]
+    }
+}
+
 #[test]
 fn charts_of_little_or_odd_data_are_drawn() {
     let mut report = demo::report(5);
-    let lines = report.sections[0].charts[0].clone();
-    let chart = |id: &str, kind: Kind, scales: (Scale, Scale), lists: &[&[(f64, Option<f64>)]]| {
-        let mut chart = Chart { id: id.into(), kind, ..lines.clone() };
-        (chart.x.scale, chart.y.scale) = scales;
-        chart.series = lists
-            .iter()
-            .enumerate()
-            .map(|(nth, points)| Series {
-                name: format!("method {nth} with a name that is much longer than names are"),
-                role: Role::Method,
-                points: points
-                    .iter()
-                    .map(|&(x, y)| Point { x, y, interval: None, is_at_least: false, trials: vec![1, 99] })
-                    .collect(),
-            })
-            .collect();
-        chart
-    };
-    let even = || (Scale::Linear, Scale::Linear);
-    let powers = || (Scale::Logarithmic, Scale::Logarithmic);
-    let many: Vec<(f64, Option<f64>)> =
-        (0..5000).map(|x| (f64::from(x), (x % 7 != 0).then_some(f64::from(x % 100)))).collect();
-    let forty = vec![&many[..20]; 40];
-    let names =
-        Scale::Names((0..30).map(|nth| format!("a placement with the number {nth}, and more")).collect());
-    report.sections[0].charts = vec![
-        chart("nothing", Kind::Lines, even(), &[]),
-        chart("empty", Kind::Stacked, even(), &[&[]]),
-        chart("unknown", Kind::Lines, even(), &[&[(1.0, None), (2.0, None)]]),
-        chart("one", Kind::Points, even(), &[&[(5.0, Some(7.0))]]),
-        chart("zeros", Kind::Lines, powers(), &[&[(0.0, Some(0.0)), (0.0, Some(0.0))]]),
-        chart(
-            "below",
-            Kind::StackedBars,
-            even(),
-            &[&[(1.0, Some(3.0))], &[(1.0, Some(-2.0)), (2.0, Some(-4.0))]],
-        ),
-        chart("wide", Kind::Lines, powers(), &[&[(1e-12, Some(1e-15)), (1e15, Some(1e18))]]),
-        chart("many", Kind::Lines, even(), &[&many]),
-        chart("forty", Kind::Bars, even(), &forty),
-        chart("names", Kind::Stacked, (names, Scale::Linear), &[&many[..30], &many[30..60]]),
-        chart("same", Kind::Points, powers(), &[&[(3.0, Some(2.0)), (3.0, Some(2.0)), (3.0, None)]]),
-    ];
-    let ids: Vec<String> =
-        report.sections[0].charts.iter().map(|chart| format!("#chart-{}", chart.id)).collect();
+    let odd = OddCharts { like: report.sections[0].charts[0].clone() };
+    report.sections[0].charts = odd.all();
     let Some(mut tab) = open(&report) else { return };
-    for width in [1280, 390] {
-        tab.size(width, 900);
-        for id in &ids {
-            let [left, top, across, down] = drawn(&mut tab, id);
-            assert!(across > 150.0 && down > 100.0, "{id}: {across} by {down}");
-            tab.mouse("mouseMoved", left + across / 2.0, top + down / 2.0);
-            tab.value(&format!("document.querySelector('{id} .canvas').focus()"));
+    for window_width in [1280, 390] {
+        tab.size(window_width, 900);
+        for chart in &report.sections[0].charts {
+            let id = format!("#chart-{}", chart.id);
+            let Rectangle { left, top, width, height } = scroll_to_drawing(&mut tab, &id);
+            assert!(width > 150.0 && height > 100.0, "{id}: {width} by {height}");
+            tab.move_mouse(left + width / 2.0, top + height / 2.0);
+            focus(&mut tab, &format!("{id} .canvas"));
             for key in ["ArrowRight", "ArrowUp", "End", "Escape"] {
                 tab.key(key);
             }

@@ -1,146 +1,226 @@
 //! Tables as they were printed, read back from text.
 
-/// A table: heads with their units, and rows of as many fields behind their name.
+/// A table as it is printed.
 #[derive(Debug, Default)]
 pub struct Printed {
+    /// The headings with their units, without the first one.
     pub heads: Vec<String>,
-    pub rows: Vec<(String, Vec<String>)>,
+    pub rows: Vec<PrintedRow>,
 }
 
-/// A name in small letters and digits, `_` for everything else.
+/// A row of a table as it is printed.
+#[derive(Debug)]
+pub struct PrintedRow {
+    /// Its first field.
+    pub name: String,
+    /// Its other fields, in the order of the headings.
+    pub fields: Vec<String>,
+}
+
+/// A name in lower-case letters and digits, with `_` for everything else.
 pub fn plain(text: &str) -> String {
-    let letters = text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
-    letters.collect()
+    let mut plain = String::new();
+    for letter in text.chars() {
+        plain.push(if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
+    }
+    plain
 }
 
 impl Printed {
-    /// From lines of fields, the heads first; the first of each row is its name.
-    fn from_lines(mut lines: impl Iterator<Item = Vec<String>>) -> Self {
-        let heads = lines.next().expect("a table has heads").split_off(1);
-        let rows: Vec<(String, Vec<String>)> = lines
-            .map(|mut fields| {
-                let rest = fields.split_off(1);
-                (fields.remove(0), rest)
-            })
-            .collect();
-        assert!(rows.iter().all(|(_, fields)| fields.len() >= heads.len()), "{rows:?}");
+    /// A table from lines of fields, of which the first has the headings.
+    fn from_lines(lines: Vec<Vec<String>>) -> Self {
+        let mut lines = lines.into_iter();
+        let heads = lines.next().expect("a table has headings").split_off(1);
+        let mut rows = Vec::new();
+        for mut line in lines {
+            let fields = line.split_off(1);
+            assert!(fields.len() >= heads.len(), "{line:?}: {fields:?}");
+            rows.push(PrintedRow { name: line.remove(0), fields });
+        }
         Self { heads, rows }
     }
 }
 
-/// From the terminal: parts below each other where the table is wide, each with lines of heads and a row for each of these names.
+/// The table with this caption on a terminal. A wide table is in parts below each other: lines of headings, and then a row for each
+/// of these names.
 pub fn terminal(text: &str, caption: &str, names: &[String]) -> Printed {
     let lines: Vec<&str> = text.lines().collect();
-    // The caption is wrapped.
-    let is_begin = |at: &usize| {
-        let words: Vec<&str> = lines[*at..].iter().take(4).map(|line| line.trim()).collect();
-        !lines[*at].starts_with(' ') && words.join(" ").starts_with(caption)
-    };
-    let begin = (0..lines.len()).find(is_begin).unwrap_or_else(|| panic!("no table {caption:?} in {text}"));
-    let (mut length, mut at) = (lines[begin].chars().count(), begin + 1);
-    while length < caption.chars().count() {
-        length += 1 + lines[at].trim().chars().count();
-        at += 1;
-    }
-    let mut printed =
-        Printed { heads: Vec::new(), rows: names.iter().map(|name| (name.clone(), Vec::new())).collect() };
+    let mut at = end_of_caption(&lines, caption);
     // A blank line follows the notes.
-    let end = (at..lines.len()).find(|at| lines[*at].is_empty()).unwrap_or(lines.len());
-    let is_named = |(line, name): (&&str, &String)| {
-        line.trim_start()
-            .strip_prefix(name.as_str())
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    };
-    let is_part = |from: usize| lines[from..end].iter().zip(names).all(is_named) && from + names.len() <= end;
-    while let Some(first) = (at..end).find(|from| is_part(*from)) {
-        let after = first + names.len();
-        part(&lines[at..first], &lines[first..after], names, &mut printed);
-        at = after;
+    let end = (at..lines.len()).find(|line| lines[*line].is_empty()).unwrap_or(lines.len());
+    let mut printed = Printed::default();
+    for name in names {
+        printed.rows.push(PrintedRow { name: name.clone(), fields: Vec::new() });
+    }
+    while let Some(first_row) = (at..end).find(|first| begin_with_names(&lines[*first..end], names)) {
+        let after_rows = first_row + names.len();
+        add_part(&mut printed, &lines[at..first_row], &lines[first_row..after_rows]);
+        at = after_rows;
     }
     printed
 }
 
-/// One part: its columns are added to those before it. They are where some line has letters; no line has any between them.
-fn part(heads: &[&str], rows: &[&str], names: &[String], printed: &mut Printed) {
-    // What is said of all rows stands above the heads.
-    let shared = heads.iter().rposition(|line| line.starts_with("all rows: ")).map_or(0, |at| at + 1);
-    let heads = &heads[shared..];
-    let letters = |line: &&str| line.chars().collect::<Vec<char>>();
-    let (heads, rows): (Vec<_>, Vec<_>) =
-        (heads.iter().map(letters).collect(), rows.iter().map(letters).collect());
-    let all = || heads.iter().chain(&rows);
-    let width = all().map(Vec::len).max().unwrap_or(0);
-    let is_blank = |at: usize| all().all(|line| line.get(at).is_none_or(|letter| *letter == ' '));
-    let name = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let mut columns: Vec<(usize, usize)> = Vec::new();
-    for at in (0..width).filter(|at| !is_blank(*at)) {
-        match columns.last_mut() {
-            Some((_, end)) if *end == at => *end += 1,
-            _ => columns.push((at, at + 1)),
+/// The line after a caption, which is wrapped into up to four lines.
+fn end_of_caption(lines: &[&str], caption: &str) -> usize {
+    for begin in 0..lines.len() {
+        if lines[begin].starts_with(' ') {
+            continue;
+        }
+        let mut words = String::new();
+        for (index, line) in lines.iter().enumerate().skip(begin).take(4) {
+            if index > begin {
+                words.push(' ');
+            }
+            words.push_str(line.trim());
+            if words == caption {
+                return index + 1;
+            }
         }
     }
-    for (from, to) in columns.into_iter().skip(1).filter(|(from, _)| *from >= name) {
-        let field = |line: &Vec<char>| -> String {
-            let field: String = line.iter().take(to).skip(from).collect();
-            field.trim().to_owned()
-        };
-        let words: Vec<String> = heads.iter().map(field).filter(|word| !word.is_empty()).collect();
+    panic!("no table {caption:?} in {}", lines.join("\n"))
+}
+
+/// Whether these lines begin with a row for each name.
+fn begin_with_names(lines: &[&str], names: &[String]) -> bool {
+    if lines.len() < names.len() {
+        return false;
+    }
+    for (line, name) in lines.iter().zip(names) {
+        match line.trim_start().strip_prefix(name.as_str()) {
+            Some(rest) if rest.is_empty() || rest.starts_with(' ') => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Adds the columns of one part. A column is where some line has letters; between columns no line has any.
+fn add_part(printed: &mut Printed, heads: &[&str], rows: &[&str]) {
+    // What all rows share is stated above the headings.
+    let after_shared =
+        heads.iter().rposition(|line| line.starts_with("all rows: ")).map_or(0, |line| line + 1);
+    let heads = letters_of(&heads[after_shared..]);
+    let rows = letters_of(rows);
+    let all_lines = [heads.as_slice(), &rows].concat();
+    let width_of_names = printed.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    for column in columns(&all_lines).into_iter().skip(1) {
+        // Blanks within names separate no columns.
+        if column.begin < width_of_names {
+            continue;
+        }
+        let mut words: Vec<String> = heads.iter().map(|line| column.field(line)).collect();
+        words.retain(|word| !word.is_empty());
         printed.heads.push(words.join(" "));
-        printed.rows.iter_mut().zip(&rows).for_each(|((_, fields), line)| fields.push(field(line)));
+        for (row, line) in printed.rows.iter_mut().zip(&rows) {
+            row.fields.push(column.field(line));
+        }
     }
 }
 
-/// From the page, by the table's name: fields as they are shown, or with their exact values.
-pub fn page(html: &str, id: &str, exact: bool) -> Printed {
+fn letters_of(lines: &[&str]) -> Vec<Vec<char>> {
+    lines.iter().map(|line| line.chars().collect()).collect()
+}
+
+/// From where to where a column reaches in its lines.
+struct PrintedColumn {
+    begin: usize,
+    end: usize,
+}
+
+impl PrintedColumn {
+    /// What a line has in the column.
+    fn field(&self, line: &[char]) -> String {
+        let letters: String = line.iter().take(self.end).skip(self.begin).collect();
+        letters.trim().to_owned()
+    }
+}
+
+/// The columns of these lines.
+fn columns(lines: &[Vec<char>]) -> Vec<PrintedColumn> {
+    let width = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let mut columns: Vec<PrintedColumn> = Vec::new();
+    for at in 0..width {
+        let is_blank = lines.iter().all(|line| line.get(at).is_none_or(|letter| *letter == ' '));
+        if is_blank {
+            continue;
+        }
+        match columns.last_mut() {
+            Some(column) if column.end == at => column.end += 1,
+            _ => columns.push(PrintedColumn { begin: at, end: at + 1 }),
+        }
+    }
+    columns
+}
+
+/// What is read of a field of the page.
+#[derive(Clone, Copy, PartialEq)]
+pub enum PageField {
+    /// The text that a reader sees.
+    Shown,
+    /// The exact value, by which scripts sort.
+    Exact,
+}
+
+/// The table of the page with this name.
+pub fn page(html: &str, id: &str, wanted: PageField) -> Printed {
     let start = format!("id=\"table-{id}\"");
-    let table = html.split_once(&start).unwrap_or_else(|| panic!("no {start}")).1;
-    let table = table.split_once("</table>").expect("a table ends").0;
+    let (_, table) = html.split_once(&start).unwrap_or_else(|| panic!("no {start}"));
+    let (table, _) = table.split_once("</table>").expect("a table ends");
     let (head, body) = table.split_once("<tbody>").expect("a table has rows");
-    let heads = head.split("<th ").skip(1).map(|cell| without_tags(&format!("<th {cell}")));
-    let rows = body.split("<tr").skip(1).map(|row| {
-        let row = row.split_once('>').expect("a tag ends").1;
-        row.split_inclusive("</td>")
-            .flat_map(|part| part.split_inclusive("</th>"))
-            .map(|cell| field(cell, exact))
-            .collect()
-    });
-    Printed::from_lines(std::iter::once(heads.collect()).chain(rows))
-}
-
-/// A cell with its tags: what it shows, or its value where it has one that is not what it shows.
-fn field(cell: &str, exact: bool) -> String {
-    let tag = cell.split_once('>').map_or("", |(tag, _)| tag);
-    let value = tag.split_once("data-value=\"").and_then(|(_, rest)| rest.split_once('"'));
-    match value {
-        Some((value, _)) if exact => value.to_owned(),
-        _ => without_tags(cell),
+    let heads = head.split("<th ").skip(1).map(|cell| without_tags(&format!("<th {cell}"))).collect();
+    let mut lines = vec![heads];
+    for row in body.split("<tr").skip(1) {
+        let (_, cells) = row.split_once('>').expect("a tag ends");
+        let cells = cells.split_inclusive("</td>").flat_map(|part| part.split_inclusive("</th>"));
+        lines.push(cells.map(|cell| field(cell, wanted)).collect());
     }
+    Printed::from_lines(lines)
 }
 
+/// What a cell shows, or its exact value. A value that is absent is the one that is shown.
+fn field(cell: &str, wanted: PageField) -> String {
+    let tag = cell.split_once('>').map_or("", |(tag, _)| tag);
+    if wanted == PageField::Exact
+        && let Some((_, after)) = tag.split_once("data-value=\"")
+        && let Some((value, _)) = after.split_once('"')
+    {
+        return value.to_owned();
+    }
+    without_tags(cell)
+}
+
+/// The text of a piece of HTML.
 fn without_tags(html: &str) -> String {
-    let shown: String =
-        html.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect();
-    let meant = [("&#x2f;", "/"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
-    meant.iter().fold(shown.trim().to_owned(), |text, (escaped, letter)| text.replace(escaped, letter))
+    let mut text = String::new();
+    for part in html.split('<') {
+        text.push_str(part.split_once('>').map_or(part, |(_, text)| text));
+    }
+    let mut text = text.trim().to_owned();
+    for (escaped, letter) in [("&#x2f;", "/"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")] {
+        text = text.replace(escaped, letter);
+    }
+    text
 }
 
-/// From Markdown, by the table's caption.
+/// The table of a Markdown file with this caption.
 pub fn markdown(text: &str, caption: &str) -> Printed {
     let text = text.replace('\\', "");
-    let mut lines =
-        text.lines().skip_while(|line| *line != caption).skip_while(|line| !line.starts_with('|'));
-    let fields = |line: &str| -> Vec<String> {
-        let inner =
-            line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")).expect("a row of a table");
-        inner.split(" | ").map(String::from).collect()
-    };
-    let heads = lines.next().map(fields).unwrap_or_else(|| panic!("no table {caption:?}"));
-    let rows = lines.skip(1).take_while(|line| line.starts_with('|')).map(fields);
-    Printed::from_lines(std::iter::once(heads).chain(rows))
+    let after_caption = text.lines().skip_while(|line| *line != caption);
+    let table =
+        after_caption.skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let mut lines = Vec::new();
+    for line in table {
+        let fields = line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |"));
+        lines.push(fields.expect("a row of a table").split(" | ").map(String::from).collect());
+    }
+    assert!(!lines.is_empty(), "no table {caption:?}");
+    // The rule between headings and rows.
+    lines.remove(1);
+    Printed::from_lines(lines)
 }
 
-/// From a file of its own.
+/// The table of a CSV file.
 pub fn csv(text: &str) -> Printed {
     assert!(!text.contains('"'), "quoted fields: {text}");
-    Printed::from_lines(text.lines().map(|line| line.split(',').map(String::from).collect()))
+    Printed::from_lines(text.lines().map(|line| line.split(',').map(String::from).collect()).collect())
 }

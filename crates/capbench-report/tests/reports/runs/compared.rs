@@ -6,6 +6,7 @@ use capbench_judge::comparison::{
 };
 use capbench_model::environment::HostFact;
 
+/// A set-up of 64-byte frames without work.
 fn setup(method: &str, load: &str) -> Setup {
     Setup {
         method: Some(method.into()),

@@ -83,6 +83,7 @@ const THREE_METHODS: BenchSetUps<'_> = BenchSetUps {
     visits: 1,
 };
 
+/// A bench with guards, concluded.
 fn bench_of(set_ups: &BenchSetUps<'_>) -> Results {
     let BenchSetUps { methods, sizes, placements, visits } = *set_ups;
     let plan = BenchPlan {

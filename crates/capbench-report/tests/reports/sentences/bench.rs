@@ -34,6 +34,7 @@ fn verdict(trials: &[TrialResult]) -> BenchVerdict {
     verdict.clone()
 }
 
+/// The answers of a run, the verdict first.
 fn answers_of_run(run: &Results) -> Vec<BenchFinding> {
     let recommendation = recommend(&run.trials, &run.searches);
     let mut facts = Vec::new();

@@ -109,6 +109,7 @@ fn stop_by(limit: Limit, plan: &SweepPlan, path: SimulatedLaboratory) -> StopFig
     stop(&results)
 }
 
+/// A sweep of 1 to `most_members` members at maximum load.
 fn at_maximum(most_members: u16) -> SweepPlan {
     plan(METHOD, most_members, Load::Maximum)
 }

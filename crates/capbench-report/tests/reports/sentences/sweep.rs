@@ -46,6 +46,7 @@ fn loads<const N: usize>(rates: [f64; N], methods: &[&str]) -> SweepPlan {
     plan(Axis::new(rates.map(|pps| Point::Load(at(pps))).to_vec()).unwrap(), methods)
 }
 
+/// Runs a sweep.
 pub(crate) fn run(plan: &SweepPlan, laboratory: &mut SimulatedLaboratory) -> SweepRun {
     plan.run(laboratory, &mut Collected::default()).unwrap()
 }

@@ -107,8 +107,8 @@ fn the_growth_is_said_with_what_stops_it() {
 
 #[test]
 fn the_members_that_a_load_needs_are_said() {
-    let text = |members_needed, other_limit| {
-        needed(&MembersNeeded { series: series(), load_pps: 1000.0, needed: members_needed, other_limit })
+    let text = |needed_members, other_limit| {
+        needed(&MembersNeeded { series: series(), load_pps: 1000.0, needed: needed_members, other_limit })
     };
     assert_eq!(
         text(Needed::Measured { members: 3 }, None),
