@@ -1,4 +1,4 @@
-//! How a search for the longest burst without loss ended, and shares in percent.
+//! Searches for the longest burst without loss: how one ended, what several of them show together (RFC 9004 6), and shares in percent.
 
 use std::fmt;
 
@@ -25,6 +25,44 @@ pub enum BurstEnd {
     Invalid,
     /// A burst could not be run.
     NotRun,
+}
+
+/// The longest bursts of several searches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BurstLengths {
+    /// Their mean in frames: the benchmark.
+    pub mean_frames: f64,
+    /// The shortest.
+    pub least_frames: u64,
+    /// The longest.
+    pub most_frames: u64,
+    /// Their standard deviation; absent with a single search.
+    pub deviation_frames: Option<f64>,
+}
+
+impl BurstLengths {
+    /// By the frames of each burst; `None` without one.
+    pub fn from_frames(frames: &[u64]) -> Option<Self> {
+        let count = frames.len() as f64;
+        let mean_frames = frames.iter().map(|frames| *frames as f64).sum::<f64>() / count;
+        let squares: f64 = frames.iter().map(|frames| (*frames as f64 - mean_frames).powi(2)).sum();
+        Some(Self {
+            mean_frames,
+            least_frames: *frames.iter().min()?,
+            most_frames: *frames.iter().max()?,
+            deviation_frames: (frames.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
+        })
+    }
+
+    /// Seconds that the mean burst lasts at its rate: the time that buffers seem to store.
+    pub fn implied_buffer_s(&self, burst_pps: f64) -> f64 {
+        self.mean_frames / burst_pps
+    }
+
+    /// The same without the frames that were read from the buffer meanwhile.
+    pub fn corrected_buffer_s(&self, burst_pps: f64, read_pps: f64) -> f64 {
+        self.implied_buffer_s(burst_pps) * (1.0 - read_pps / burst_pps)
+    }
 }
 
 /// A share in percent: finite, above 0.

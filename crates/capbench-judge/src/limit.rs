@@ -2,22 +2,29 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | What limited trials that lost frames at these places? | [`Limit::from_trials`] |
-//! | What limited the members of a trial? | [`Limit::of_members`] |
+//! | What limited a method of a bench? | [`Limit::of_method`] |
+//! | What limited trials that lost frames at these places, in a bench, a search or a sweep? | [`Limit::from_trials`] |
+//! | Did the generator limit a trial? | [`is_generator_limit`] |
+//! | Did only the kernel's receive work limit a point of a sweep? | [`is_kernel_limit`] |
+//! | What limited the members of most trials? | [`Limit::of_members`] |
 //! | What stops more members from bringing more? | [`Limit::of_more_members`] |
+//! | Which word has a table for it? | [`LimitedBy`] |
 
+mod by_place;
 mod members;
 pub(crate) mod saved_names;
 
-use crate::sustained::buffered_frames;
-use crate::thresholds::{LASTING_LOSS, MOMENTARY_LOSS_DENSITY};
+use crate::sustained::moments::keeps_up_between_moments;
+use crate::sustained::{buffered_frames, is_load_sent};
+use crate::thresholds::LASTING_LOSS;
 
 use serde::{Deserialize, Serialize};
 
+pub use by_place::LimitedBy;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::statistics::median;
-use capbench_model::trial::TrialResult;
+use capbench_model::trial::{TrialResult, Verdict};
 
 /// The limiting component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -57,6 +64,23 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// What limited a method of a bench. If no load was too high for it, the generator did. Else its search shows it, and without a
+    /// search the trial at the lowest load that was too high.
+    pub(crate) fn of_method(
+        is_no_load_too_high: bool,
+        by_search: Option<Self>,
+        lowest_failed: Option<&TrialResult>,
+    ) -> Option<Self> {
+        if is_no_load_too_high {
+            return Some(Self::Generator);
+        }
+        if by_search.is_some() {
+            return by_search;
+        }
+        let failed = lowest_failed?;
+        Self::from_trials(&LostAt::sum(failed.losses()), [failed], 1)
+    }
+
     /// What limited these trials, which lost frames at these places, most first. A longer trial loses buffered frames where
     /// frames wait for the application, so they count as lost there: `together` frames are sent at once. `None` if no frame was lost
     /// or buffered, or if no place is known.
@@ -65,67 +89,67 @@ impl Limit {
         trials: impl IntoIterator<Item = &'t TrialResult>,
         together: u32,
     ) -> Option<Self> {
-        let mut short: Vec<Short<'_>> = Vec::new();
+        let mut short: Vec<&TrialResult> = Vec::new();
+        let mut behind = 0;
+        let mut between_moments = 0;
+        let mut buffered = 0;
         for trial in trials {
-            let backlogged = buffered_frames(trial, together);
-            if backlogged > 0 || trial.lost() > 0 {
-                short.push(Short { trial, backlogged });
+            let buffered_of_trial = buffered_frames(trial, together);
+            if buffered_of_trial > 0 || trial.lost() > 0 {
+                short.push(trial);
+                behind += usize::from(buffered_of_trial > 0);
+                between_moments += usize::from(keeps_up_between_moments(trial, together));
+                buffered += buffered_of_trial;
             }
         }
-        let is_behind = most_of(&short, Short::is_behind);
-        let left: u64 = short.iter().map(|trial| trial.backlogged).sum();
-        let most = lost.first();
-        if is_behind && most.is_none_or(|most| most.frames <= left) {
+        let are_most_behind = 2 * behind > short.len();
+        if are_most_behind && is_mostly_buffered(lost, buffered) {
             return Some(Self::Application);
         }
-        Some(match most?.place {
-            Place::Unsent => Self::Generator,
-            Place::Transmit | Place::Path | Place::Link | Place::Driver => Self::Nic,
-            Place::LinkQueue | Place::Backlog => Self::Backlog,
-            place if place.is_before_application() => {
-                let ratios =
-                    short.iter().map(|trial| trial.trial.sent_loss_ratio()).filter(|ratio| *ratio > 0.0);
-                let is_little = median(ratios).is_some_and(|ratio| ratio < LASTING_LOSS);
-                match () {
-                    () if is_behind => Self::Application,
-                    () if most_of(&short, Short::loses_in_moments) => Self::Ring,
-                    () if is_little => Self::RingOrApplication,
-                    () => Self::Application,
-                }
-            }
-            place => Self::Elsewhere { place },
+        let place = lost.first()?.place;
+        if !place.is_before_application() {
+            return Some(Self::of_place(place));
+        }
+        let loss_ratios = short.iter().map(|trial| trial.sent_loss_ratio()).filter(|ratio| *ratio > 0.0);
+        let is_little = median(loss_ratios).is_some_and(|ratio| ratio < LASTING_LOSS);
+        Some(match () {
+            () if are_most_behind => Self::Application,
+            () if 2 * between_moments > short.len() => Self::Ring,
+            () if is_little => Self::RingOrApplication,
+            () => Self::Application,
         })
     }
-}
 
-fn most_of<'t>(trials: &[Short<'t>], is_so: impl Fn(&Short<'t>) -> bool) -> bool {
-    2 * trials.iter().filter(|trial| is_so(trial)).count() > trials.len()
-}
-
-/// A trial that did not receive all sent frames.
-struct Short<'t> {
-    trial: &'t TrialResult,
-    /// Frames delivered only because the buffer had room.
-    backlogged: u64,
-}
-
-impl Short<'_> {
-    /// Whether the application was behind when sending ended.
-    fn is_behind(&self) -> bool {
-        self.backlogged > 0
+    /// What limits a method that loses frames at this place, at which no frame waits for the application.
+    fn of_place(place: Place) -> Self {
+        match place {
+            Place::Unsent => Self::Generator,
+            Place::Transmit | Place::Path | Place::Link | Place::Driver => Self::Nic,
+            place if is_receive_work(place) => Self::Backlog,
+            place => Self::Elsewhere { place },
+        }
     }
+}
 
-    /// Whether the application kept up except in single moments. An application that is too slow is behind at the end of a
-    /// trial, or loses frames there: once its ring is full, it stays full. So dense loss in one tenth of a second is evidence
-    /// only if the end of the trial was observed and shows neither.
-    fn loses_in_moments(&self) -> bool {
-        let keeps_up = self.trial.emptying.is_some() && self.backlogged == 0;
-        keeps_up
-            && self.trial.loss_pattern.as_ref().is_some_and(|shape| {
-                shape.lost_at_end == 0
-                    && shape.worst_ratio() > MOMENTARY_LOSS_DENSITY * self.trial.sent_loss_ratio()
-            })
-    }
+/// Whether more frames wait for the application than any place lost. Next to a backlog, minor losses are not the cause.
+fn is_mostly_buffered(lost: &[LostAt], buffered_frames: u64) -> bool {
+    buffered_frames > 0 && lost.first().is_none_or(|most| most.frames <= buffered_frames)
+}
+
+/// Whether frames are lost at this place because the kernel has no time for its receive work.
+pub(crate) fn is_receive_work(place: Place) -> bool {
+    matches!(place, Place::LinkQueue | Place::Backlog)
+}
+
+/// Whether only the kernel's receive work was the limit: it refused this share of the sent frames, a loss that lasts, and the
+/// application was not saturated by the frames that it passed on.
+pub(crate) fn is_kernel_limit(is_application_saturated: bool, refused_share: f64) -> bool {
+    !is_application_saturated && refused_share > LASTING_LOSS
+}
+
+/// Whether the generator was the limit of a trial that the method kept up with: it had no load to reach, or did not reach it.
+pub(crate) fn is_generator_limit(trial: &TrialResult) -> bool {
+    trial.intended_pps.is_none() || trial.verdict == Verdict::GeneratorLimited && !is_load_sent(trial)
 }
 
 #[cfg(test)]
@@ -177,7 +201,6 @@ pub(crate) mod tests {
         for lost in [50, 2000] {
             let found = limit(&[at_once(lost, false, 0.0)]).unwrap();
             assert_eq!(found, Limit::Ring);
-            assert_eq!(found, Limit::Ring);
         }
     }
 
@@ -220,6 +243,15 @@ pub(crate) mod tests {
         };
         assert_eq!(of_place(100), Some(Limit::Application), "20,000 were left");
         assert_eq!(of_place(50_000), Some(Limit::Backlog));
+    }
+
+    #[test]
+    fn a_search_decides_before_a_trial_and_the_generator_before_both() {
+        let failed = trial(0, 250.0);
+        assert_eq!(Limit::of_method(true, Some(Limit::Ring), Some(&failed)), Some(Limit::Generator));
+        assert_eq!(Limit::of_method(false, Some(Limit::Ring), Some(&failed)), Some(Limit::Ring));
+        assert_eq!(Limit::of_method(false, None, Some(&failed)), Some(Limit::Application));
+        assert_eq!(Limit::of_method(false, None, None), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! | Do the trials of a load sustain it? | [`Criteria::classify`] for a search (RFC 9971), [`class_of_repeats`] without one |
 //! | Does a point of a sweep sustain its load? | [`Visits`], by medians |
 //! | Does a soak sustain its load? | [`of_soak`] |
+//! | Were frames lost in moments only? | [`moments`] |
 //!
 //! A trial that loses nothing shows little if frames were still waiting when sending ended: a longer trial loses them. So
 //! [`buffered_frames`] count like lost ones.
@@ -22,9 +23,12 @@ use crate::ratio::Ratio;
 use crate::soak::doubts::SoakDoubts;
 use crate::soak::record::SoakRecord;
 use crate::thresholds::{
-    DURATION_ROUNDING_NS, LASTING_LOSS, LASTING_LOSS_WINDOWS, OFFERED_LOAD_ROUNDING, OWN_LOSS_FACTOR,
-    REPRODUCED_LOAD_SHARE, STALL_BACKLOG, UNSATURATED_READ_SHARE, UNSENT_SHARE,
+    DURATION_ROUNDING_NS, OFFERED_LOAD_ROUNDING, OWN_LOSS_FACTOR, REPRODUCED_LOAD_SHARE, STALL_BACKLOG,
+    UNSATURATED_READ_SHARE, UNSENT_SHARE,
 };
+use moments::is_of_one_moment;
+
+pub mod moments;
 
 #[cfg(test)]
 mod tests;
@@ -113,30 +117,13 @@ pub fn misses_up_to(trial: &TrialResult, loss_ratio: f64) -> bool {
     missing_share(trial) <= loss_ratio
 }
 
-/// Whether a trial lost so few frames that a stall of the host can be the cause, which a second trial does not repeat.
-pub fn has_small_loss(trial: &TrialResult) -> bool {
-    trial.lost() > 0 && trial.sent_loss_ratio() < LASTING_LOSS
-}
-
 /// Whether the method itself missed the frames, and not a disturbance of the host: its losses are not of one moment, and the trial
 /// is undisturbed, or the time that others took from its CPUs clearly does not explain them.
 pub fn is_of_method(trial: &TrialResult) -> bool {
     let missing = missing_share(trial);
     let taken = trial.disturbance.taken_share();
     let is_clear = missing > OWN_LOSS_FACTOR * taken || OWN_LOSS_FACTOR * (1.0 - missing) < 1.0 - taken;
-    !is_of_a_moment(trial) && (trial.disturbance.reasons().is_empty() || is_clear)
-}
-
-/// Whether the frames were lost at one moment in which nobody read: most of them were consecutive, or all were in one of several
-/// windows of 100 ms. A method that is too slow loses frames until the end, or is behind there.
-pub fn is_of_a_moment(trial: &TrialResult) -> bool {
-    if trial.lost() == 0 || buffered_frames(trial, 1) > 0 {
-        return false;
-    }
-    let Some(pattern) = &trial.loss_pattern else { return false };
-    let is_one_run = 2 * pattern.bursts.max.unwrap_or(0) > trial.lost();
-    let is_one_window = pattern.lossy_windows == 1 && pattern.windows >= LASTING_LOSS_WINDOWS;
-    is_one_run || is_one_window
+    !is_of_one_moment(trial) && (trial.disturbance.reasons().is_empty() || is_clear)
 }
 
 fn share(part: u64, whole: u64) -> f64 {

@@ -1,7 +1,8 @@
 //! Every number that decides what trials mean, or which trial runs next. capbench-model has those that decide what one trial is
 //! worth, in a table of the same form.
 //!
-//! A row: why, as its comment; name, type, value; unit; source. "chosen" is a source: no evidence for that very number is recorded.
+//! A row: why, as its comment; name, type, value; unit; source. A source is a standard, a constant of the kernel, a
+//! calculation, or what was measured (`docs/evidence`). "a choice" says what it weighs.
 
 #[cfg(test)]
 mod tests;
@@ -14,286 +15,346 @@ capbench_model::thresholds! {
     // What limited a method.
     /// A loss from this share of the frames on lasts: it shows a limit. The cause of a smaller one can be a moment in which nobody
     /// read, and a second trial may not repeat it.
-    LASTING_LOSS: f64 = 0.01, "of the frames", "chosen";
+    LASTING_LOSS: f64 = 0.01, "of the frames",
+        "a choice: 10 ms of a trial of a second, as long as stalls take (docs/evidence/guards.md: 4 to 14 ms)";
     /// The loss is concentrated in single moments if its density in the worst tenth of a second is this many times the
     /// average.
-    MOMENTARY_LOSS_DENSITY: f64 = 5.0, "times the average", "chosen";
+    MOMENTARY_LOSS_DENSITY: f64 = 5.0, "times the average",
+        "a choice: half of the density of a loss that is all in one of the ten windows of a second";
     /// A CPU that is busy for this share of a trial has no time left.
-    BUSY_CPU_SHARE: f64 = 0.95, "of a trial", "chosen";
+    BUSY_CPU_SHARE: f64 = 0.95, "of a trial", "a choice: the rest is interrupts and the error of ticks";
     /// The frames that the busiest member gets exceed an equal share by more than this share of it: the members are
     /// unequal.
-    UNEQUAL_MEMBER_EXCESS: f64 = 0.1, "of an equal share", "chosen";
+    UNEQUAL_MEMBER_EXCESS: f64 = 0.1, "of an equal share", "a choice: such a group reads 9 % less than equal members do";
     /// Relative change of load and delivered rate that counts as livelock: repeats on a busy virtual machine differ by
     /// 10 %.
-    LIVELOCK_CHANGE: f64 = 0.1, "of the rate", "repeats on a busy virtual machine";
+    LIVELOCK_CHANGE: f64 = 0.1, "of the rate", "docs/evidence/recorders.md: rounds on a virtual machine differ by 10 %";
 
     // Whether a load is sustained.
     /// The generator sent a load if it left no more than this share of it unsent.
-    UNSENT_SHARE: f64 = 0.05, "of the load", "chosen";
+    UNSENT_SHARE: f64 = 0.05, "of the load",
+        "a choice: a stricter one leaves trials of a busy generator open, a laxer one judges another load";
     /// Up to this share of the frames of a trial may wait when sending ends because of a stall, although the application keeps up
     /// on average. It is as fine as the resolution of usual goals.
-    STALL_BACKLOG: f64 = 0.005, "of the delivered frames", "resolution of usual goals";
+    STALL_BACKLOG: f64 = 0.005, "of the delivered frames",
+        "the width of the goals ndr and pdr (FD.io CSIT): it moves no bound by more";
     /// An application that reads at least this share of the offered load may not be the limit.
-    UNSATURATED_READ_SHARE: f64 = 0.99, "of the offered load", "chosen";
+    UNSATURATED_READ_SHARE: f64 = 0.99, "of the offered load",
+        "a calculation: the 10 ms for which the receiver waits at the end are 1 % of a trial of a second";
     /// A loss is of a stalled application, and not of too high a load, if less than one window in this many lost frames.
-    STALL_WINDOWS: u64 = 4, "windows for each window with loss", "chosen";
+    STALL_WINDOWS: u64 = 4, "windows for each window with loss",
+        "a choice: half of the share of windows from which on the loss is of the whole trial";
     /// Half a nanosecond. Durations are whole nanoseconds, so smaller differences are rounding.
-    DURATION_ROUNDING_NS: f64 = 0.5, "ns", "resolution of durations";
+    DURATION_ROUNDING_NS: f64 = 0.5, "ns", "a calculation: half of the resolution of Duration";
     /// Loss ratio of the second goal of a bench.
-    NEARLY_LOSSLESS_RATIO: f64 = 0.001, "of the sent frames", "chosen";
+    NEARLY_LOSSLESS_RATIO: f64 = 0.001, "of the sent frames",
+        "a choice: stricter than the 0.5 % of the goal pdr (FD.io CSIT), so that a capture is nearly complete";
     /// Loads of one rate differ by up to this share: whole frames, and the last interval.
-    OFFERED_LOAD_ROUNDING: f64 = 1e-3, "of the intended load", "chosen";
+    OFFERED_LOAD_ROUNDING: f64 = 1e-3, "of the intended load", "a calculation: one frame of a trial of 1000 frames";
     /// A precision that is coarser than this counts as this one: it would call all limits equal, and confirm any.
-    COARSEST_PRECISION: f64 = 0.1, "of the load", "chosen";
+    COARSEST_PRECISION: f64 = 0.1, "of the load", "a choice: limits that are further apart than a tenth matter to every user";
     /// Precision that is assumed where no search states one.
-    ASSUMED_PRECISION: f64 = 0.05, "of the load", "chosen";
+    ASSUMED_PRECISION: f64 = 0.05, "of the load",
+        "a choice: between the width of a search (0.5 %) and what rounds on a busy host differ by (10 %)";
     /// Trials at maximum load are of one load if what was sent differs by less than this share.
-    EQUAL_MAXIMUM_LOADS: f64 = 0.05, "of the sent rate", "chosen";
+    EQUAL_MAXIMUM_LOADS: f64 = 0.05, "of the sent rate",
+        "a choice: as much as a generator may leave unsent of its load (UNSENT_SHARE)";
     /// A loss is the method's own in two cases. It is larger by this factor than the share of time that others took from the
     /// trial's CPUs. Or the method read less by this factor than the time that they left allows.
-    OWN_LOSS_FACTOR: f64 = 2.0, "times", "chosen";
+    OWN_LOSS_FACTOR: f64 = 2.0, "times",
+        "a choice: others explain a loss of the share that they took; the rest is for the error of ticks";
+    /// Other work on its core makes a thread slower by less than this factor. So it reads no more packets/s than the least time that it
+    /// took per packet allows, times this.
+    THREAD_SLOWDOWN: f64 = 2.0, "times", "a choice: above the 1.3 to 1.5 times of a shared core (docs/evidence/guards.md)";
     /// A trial of fewer windows of 100 ms does not show whether a loss lasted.
-    LASTING_LOSS_WINDOWS: u64 = 3, "windows", "chosen";
+    LASTING_LOSS_WINDOWS: u64 = 3, "windows", "a choice: of fewer windows, one is half of the trial or all of it";
 
     // Which method to use, and what a packet costs.
     /// Of two rates of a generator at its limit, the lower one is at least this share of the higher one: on a virtual link the receiver
     /// slows it.
-    EQUAL_GENERATOR_LIMITS: f64 = 0.75, "of the higher rate", "chosen";
+    EQUAL_GENERATOR_LIMITS: f64 = 0.75, "of the higher rate",
+        "a choice: a lower one calls receivers equal that slow the generator unequally";
     /// Limits within this many times the stated precision are equal: each of two intervals is that wide.
-    EQUAL_LIMITS_PRECISIONS: f64 = 2.0, "times the precision", "chosen";
+    EQUAL_LIMITS_PRECISIONS: f64 = 2.0, "times the precision", "a calculation: two intervals of this width that touch";
     /// A method that is ranked below another one has a higher rate if it is above the other one's by this share.
-    HIGHER_RANKED_RATE: f64 = 0.01, "of the rate", "chosen";
-    /// A single trial does not show how much the next one differs. On quiet hosts it is less than this share.
-    SINGLE_TRIAL_COST_ERROR: f64 = 0.05, "of the cost", "quiet hosts";
+    HIGHER_RANKED_RATE: f64 = 0.01, "of the rate", "a choice: readers see from about 1 % on that printed rates are out of order";
+    /// A single trial does not show how much the next one differs. Its error is taken as this share.
+    SINGLE_TRIAL_COST_ERROR: f64 = 0.05, "of the cost", "a choice: as precise as a rate without a search (ASSUMED_PRECISION)";
     /// A cost whose error is above this share of it is only a range.
-    COST_RANGE_ERROR: f64 = 0.25, "of the cost", "chosen";
+    COST_RANGE_ERROR: f64 = 0.25, "of the cost",
+        "a choice: a figure that is wrong by more than a quarter misleads more than a range";
     /// Tries at one rate that differ by more than this share of it show the host, not the generator.
-    DISTURBED_TRIES_DIFFERENCE: f64 = 0.05, "of the rate", "chosen";
+    DISTURBED_TRIES_DIFFERENCE: f64 = 0.05, "of the rate", "a choice: more than the step of 3 % to the next rate (LOWERED_RATE)";
     /// A generator needs attention if it is slower by this share with a plan than without, or in one try than in
     /// another.
-    SLOW_GENERATOR_SHARE: f64 = 0.2, "of the rate", "chosen";
+    SLOW_GENERATOR_SHARE: f64 = 0.2, "of the rate",
+        "a choice: twice what rounds on a busy host differ by (docs/evidence/recorders.md: 10 %)";
 
     // Contrasts, effects, scaling, and cost regimes of a sweep.
     /// Rates of two points that differ by less than this share are equal.
-    EQUAL_RATES: f64 = 0.01, "of the rate", "chosen";
+    EQUAL_RATES: f64 = 0.01, "of the rate", "a choice: a smaller difference matters to few users, and takes many repeats to show";
     /// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer
     /// repeats.
-    CONTRASTED_POINTS: usize = 3, "points", "chosen";
+    CONTRASTED_POINTS: usize = 3, "points",
+        "a choice: a longer block needs fewer repeats, and shows less of where the difference is";
     /// More members are of no more use if each further one brings less than this share of what each brought before.
-    USEFUL_MEMBERS_GAIN: f64 = 0.5, "of the gain before", "chosen";
+    USEFUL_MEMBERS_GAIN: f64 = 0.5, "of the gain before", "a choice: below it, most of the CPU time of another member is wasted";
     /// Minimum number of points in a row for a plateau.
-    PLATEAU_POINTS: usize = 3, "points", "chosen";
+    PLATEAU_POINTS: usize = 3, "points", "a choice: two points can be a part of a slope";
     /// Minimum number of points for a slope.
-    SLOPE_POINTS: usize = 4, "points", "chosen";
+    SLOPE_POINTS: usize = 4, "points", "a choice: two points are always on a line, and two more can contradict it";
     /// Minimum assumed variation of repeats, as a share of the time: few repeats can agree by chance.
-    REPEATS_SPREAD: f64 = 0.005, "of the time", "chosen";
+    REPEATS_SPREAD: f64 = 0.005, "of the time", "a choice: it keeps repeats that agree by chance from outweighing the others";
     /// Points that deviate from a line by more than this share of the time are not on it.
-    OFF_LINE_SHARE: f64 = 0.02, "of the time", "chosen";
+    OFF_LINE_SHARE: f64 = 0.02, "of the time",
+        "a choice: above the spread of repeats, below the step between two regimes (PLATEAU_LEVEL_DIFFERENCE)";
     /// A slope within this share of the requested time equals it.
-    REQUESTED_SLOPE_DIFFERENCE: f64 = 0.05, "of the requested time", "chosen";
+    REQUESTED_SLOPE_DIFFERENCE: f64 = 0.05, "of the requested time",
+        "a choice: below the 1.08 times of work in ns on a shared core (docs/evidence/guards.md)";
     /// A plateau may rise or fall by this share of its cost, or by the noise. Two plateaus that differ by less are one.
-    PLATEAU_LEVEL_DIFFERENCE: f64 = 0.08, "of the cost", "chosen";
-    /// The points of a plateau may vary by this share of its cost, times the number of points: then its median is known to a
-    /// quarter of the cost.
-    PLATEAU_VARIATION: f64 = 0.1, "of the cost", "chosen";
+    PLATEAU_LEVEL_DIFFERENCE: f64 = 0.08, "of the cost",
+        "a choice: a shared core changes work in ns by as much (docs/evidence/guards.md: 1.08 times)";
+    /// The points of a plateau may vary by this share of its cost, times the number of points: the median of more points is known
+    /// better.
+    PLATEAU_VARIATION: f64 = 0.1, "of the cost",
+        "a choice: three points may vary by 0.3 of the cost, which is less than most steps between regimes";
     /// One more plateau must lower the sum of squared deviations by this factor times the logarithm of the number of points: twice
     /// the criterion of Schwarz.
-    PLATEAU_PENALTY: f64 = 4.0, "squared deviation", "twice the criterion of Schwarz";
+    PLATEAU_PENALTY: f64 = 4.0, "squared deviation",
+        "a calculation: twice the criterion of Schwarz, which is 2 ln n for a level and a place";
     /// The error of a fitted time of a unit of work is this many standard errors of the slope.
-    SLOPE_ERROR_BOUND: f64 = 3.0, "standard errors", "three sigma";
+    SLOPE_ERROR_BOUND: f64 = 3.0, "standard errors", "a choice: normal errors exceed 3 standard errors in 0.3 % of cases";
     /// A slope above the requested time by this many standard errors shows that work was slower.
-    SLOWER_SLOPE_ERRORS: f64 = 4.0, "standard errors", "chosen";
+    SLOWER_SLOPE_ERRORS: f64 = 4.0, "standard errors",
+        "a choice: normal errors exceed 4 standard errors upwards in 3 of 100,000 cases; all costs follow from it";
 
     // Comparisons of runs and hosts.
     /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the load.
-    EQUAL_LOADS: f64 = 0.1, "of the higher load", "chosen";
+    EQUAL_LOADS: f64 = 0.1, "of the higher load",
+        "a choice: the cost of a packet is shared by its batch; a stricter one leaves few pairs of runs";
     /// Smallest change of rates and times of two runs to report, by default.
-    REPORTED_CHANGE: f64 = 0.05, "of the earlier value", "chosen";
+    REPORTED_CHANGE: f64 = 0.05, "of the earlier value",
+        "docs/evidence/compare.md: most pairs of equal runs exclude a change of 5 %; the user can set it";
     /// Smallest change of the loss of two runs to report, by default.
-    REPORTED_LOSS_CHANGE: f64 = 0.001, "of the sent frames", "chosen";
+    REPORTED_LOSS_CHANGE: f64 = 0.001, "of the sent frames",
+        "a choice: the loss of the second goal of a bench (NEARLY_LOSSLESS_RATIO); the user can set it";
     /// Smallest change of rates and times to report, by default. The precision of many hosts is higher than that of two
     /// runs, and a change of a few hosts is a small one of all.
-    REPORTED_CHANGE_OF_HOSTS: f64 = 0.005, "of the earlier value", "chosen";
+    REPORTED_CHANGE_OF_HOSTS: f64 = 0.005, "of the earlier value",
+        "a calculation: one host of twenty that became worse by a tenth; the user can set it";
     /// A host is named as worse from this change on. It is smaller than that of two runs: a host has several runs.
-    WORSE_HOST: f64 = 0.02, "of the earlier value", "chosen";
+    WORSE_HOST: f64 = 0.02, "of the earlier value",
+        "a choice: between the smallest change of two runs (5 %) and that of all hosts (0.5 %)";
     /// Up to this number of days from one on are compared with as many before it: a host has one run a day, and a test needs
     /// several.
-    COMPARED_DAYS: usize = 3, "days on each side", "chosen";
+    COMPARED_DAYS: usize = 3, "days on each side", "a choice: more days show smaller changes, and show them later";
     /// The last days of a dataset that are compared. Each is a test, and the more tests there are, the larger must a change be.
-    LAST_DAYS: usize = 60, "days", "chosen";
+    LAST_DAYS: usize = 60, "days", "a choice: two months; with more days each of them needs a larger change";
     /// Figures of the host's speed that differ by less than this share are equal.
-    EQUAL_HOST_SPEED: f64 = 0.05, "of the figure", "chosen";
+    EQUAL_HOST_SPEED: f64 = 0.05, "of the figure", "a choice: as for the cores of trials (SLOWED_CORE)";
     /// Replaces 0, which has no logarithm. It is below all measured values.
     SMALLEST_COMPARED_VALUE: f64 = 1e-9, "of the measure", "below all measured values";
+    /// `examples/sql/regressions.sql` shows a change from this number of standard deviations on. Its test has no correction.
+    QUERY_DEVIATIONS: f64 = 3.0, "standard deviations",
+        "a calculation: chance exceeds it in 0.3 % of cases, as for each of 18 set-ups that share FALSE_ALARMS";
     /// A CPU whose loop takes longer than this is not at full speed.
-    SLOWED_CORE: f64 = 1.05, "times its minimum", "loops on shared cores";
-    /// A CPU whose loop takes longer than this shares its core all the time, which takes 1.3 to 1.5 times as long.
-    HELD_UP_CORE: f64 = 1.3, "times its minimum", "loops on shared cores";
+    SLOWED_CORE: f64 = 1.05, "times its minimum", "a choice: a third of the way to a shared core (SHARED_CORE)";
+    /// A CPU whose loop takes longer than this shares its core all the time.
+    HELD_UP_CORE: f64 = 1.3, "times its minimum", "docs/evidence/guards.md: the least of a shared core";
 
     // Reproduced publications.
     /// An effect is absent if half of the published size is excluded: Dain's rise is by a fifth, his ring is behind by
     /// more.
-    ABSENT_EFFECT: f64 = 0.1, "of the rate", "half of Dain's rise";
+    ABSENT_EFFECT: f64 = 0.1, "of the rate", "a calculation: half of Dain's rise by a fifth";
     /// From this share of all losses, uncounted losses are more than frames that were counted at another time.
-    UNCOUNTED_LOSS_SHARE: f64 = 0.01, "of all losses", "chosen";
+    UNCOUNTED_LOSS_SHARE: f64 = 0.01, "of all losses",
+        "a choice: counters that are read 10 ms apart differ by 1 % of a trial of a second";
     /// A generator that sends less than this share of the intended frames did not reach the load.
-    REPRODUCED_LOAD_SHARE: f64 = 0.99, "of the intended frames", "chosen";
+    REPRODUCED_LOAD_SHARE: f64 = 0.99, "of the intended frames", "a choice: publications print figures of two or three digits";
     /// From this share of the sent frames, frames buffered when sending ended make a difference.
-    BUFFERED_SHARE: f64 = 0.001, "of the sent frames", "chosen";
+    BUFFERED_SHARE: f64 = 0.001, "of the sent frames", "a choice: below the digits that publications print of shares";
 
     // Bursts and RFC 2544.
     /// The last part of the time after the overload that must be without loss, as a share of it. A generator that is late by more
     /// left too little of it.
-    RECOVERED_QUIET_SHARE: f64 = 0.1, "of the time after the overload", "chosen";
+    RECOVERED_QUIET_SHARE: f64 = 0.1, "of the time after the overload",
+        "a choice: a longer quiet part calls a late recovery none, a shorter one can lie between two losses";
     /// Trials in succession that must lose nothing.
     LOSSLESS_TRIALS_IN_SUCCESSION: usize = 2, "trials", "RFC 2544 26.3";
     /// From this share of the longest burst, a result does not show the buffer's size.
-    BURST_NEAR_LIMIT: f64 = 0.95, "of the longest burst", "chosen";
+    BURST_NEAR_LIMIT: f64 = 0.95, "of the longest burst",
+        "a choice: more than the resolution of a burst (SWEPT_BURST_RESOLUTION) below the limit";
     /// A burst that took longer by more than this share was sent at another rate. It is no evidence for the requested
     /// rate.
-    SLOWER_BURST: f64 = 0.01, "of its time", "chosen";
+    SLOWER_BURST: f64 = 0.01, "of its time", "a choice: the size of the buffer follows from the rate, and is wrong by as much";
     /// Delay allowed for the last frame, by the burst's duration: the generator reads the clock and calls the kernel.
-    BURST_END_DELAY: f64 = 0.1, "of the burst's time", "chosen";
+    BURST_END_DELAY: f64 = 0.1, "of the burst's time", "a choice: a later end shows a pause within the burst";
     /// The delay allowed for the last frame is at least this long: one call passes the shortest bursts to the kernel.
-    SHORTEST_BURST_END_DELAY: Duration = Duration::from_micros(50), "time", "20 to 40 us on a veth pair";
+    SHORTEST_BURST_END_DELAY: Duration = Duration::from_micros(50), "time",
+        "a choice: a call for 70 frames, at the 0.7 us a frame of docs/evidence/send.md";
     /// The delay allowed for the last frame is up to this long.
-    LONGEST_BURST_END_DELAY: Duration = Duration::from_micros(100), "time", "20 to 40 us on a veth pair";
+    LONGEST_BURST_END_DELAY: Duration = Duration::from_micros(100), "time", "a choice: two such calls";
     /// A generator that was disturbed during a burst may retry this many times per verification of losses.
-    BURST_ATTEMPTS: u32 = 3, "tries", "chosen";
+    BURST_ATTEMPTS: u32 = 3, "tries", "a choice: a generator that fails three times in a row does not reach the rate";
     /// Resolution of the longest burst at each point of a sweep.
-    SWEPT_BURST_RESOLUTION: f64 = 3.0, "% of its length", "chosen";
+    SWEPT_BURST_RESOLUTION: f64 = 3.0, "% of its length",
+        "a choice: a finer one takes more bursts at each point, and a ring changes by more between points";
 
     // Guards of trials.
     /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each. Rates that differ by less are equal.
-    CLOCKS_DIFFERENCE: f64 = 2e-4, "of the rate", "crystals: 100 ppm each";
+    CLOCKS_DIFFERENCE: f64 = 2e-4, "of the rate", "IEEE 802.3: 100 ppm for each clock";
     /// A disturbed trial is repeated up to this many times.
-    DISTURBED_TRIAL_REPEATS: u32 = 2, "repeats", "chosen";
+    DISTURBED_TRIAL_REPEATS: u32 = 2, "repeats", "a choice: three tries in all; the user can set it";
     /// Repeats of disturbed trials may use this share of the time: on a noisy host they are as noisy.
-    REPEATS_TIME_SHARE: f64 = 0.25, "of the time of trials", "chosen";
+    REPEATS_TIME_SHARE: f64 = 0.25, "of the time of trials", "a choice: a run takes at most a quarter longer";
     /// After this many probes that are not clean the path is given up.
-    PROBES: u32 = 5, "probes", "chosen";
+    PROBES: u32 = 5, "probes", "a calculation: their pauses of 0.1 to 1.6 s are 3 s together";
     /// Pause after the first probe that is not clean; each further pause is twice as long.
-    PROBE_PAUSE: Duration = Duration::from_millis(100), "time", "chosen";
+    PROBE_PAUSE: Duration = Duration::from_millis(100), "time", "a choice: as long as a probe";
     /// A trial overloaded the path if it lost more than this share of the sent frames; smaller losses are single
     /// losses.
-    OVERLOADED_PATH_LOSS: f64 = 1e-3, "of the sent frames", "chosen";
+    OVERLOADED_PATH_LOSS: f64 = 1e-3, "of the sent frames",
+        "a choice: a path with less is called nearly lossless (NEARLY_LOSSLESS_RATIO)";
     /// Load of the first probe, packets/s. Each further one has half of it: the fifth leaves a slow set-up 16 ms per
     /// packet.
-    FIRST_PROBE_LOAD: f64 = 1000.0, "packets/s", "chosen";
+    FIRST_PROBE_LOAD: f64 = 1000.0, "packets/s", "a calculation: 1000 / 2^4 packets/s are 16 ms apart";
     /// Length of a probe.
-    PROBE_LENGTH: Duration = Duration::from_millis(100), "time", "chosen";
+    PROBE_LENGTH: Duration = Duration::from_millis(100), "time", "a calculation: 100 frames at FIRST_PROBE_LOAD";
     /// Share of foreign frames in a probe above which they are leftovers of an overload, not other traffic of the link.
-    LEFTOVERS_SHARE: f64 = 0.1, "of the probe's frames", "chosen";
-    /// On-chip buffer of a card in seconds of its link: the 82599 has 160 KiB for 10 Gbit/s, older ones 40 KiB for 1
-    /// Gbit/s.
-    ON_CHIP_BUFFER_S: f64 = 5e-4, "s of the link", "data sheets: 82599";
+    LEFTOVERS_SHARE: f64 = 0.1, "of the probe's frames",
+        "a choice: a link's other traffic is allowed; leftovers of a ring outnumber the 100 frames of a probe";
+    /// Frames in the buffer of a card count as sent, and are not yet on the wire. The link needs up to this time for them: 0.52 ms for
+    /// 64 KiB at 1 Gbit/s, 0.13 ms for 160 KiB at 10 Gbit/s.
+    ON_CHIP_BUFFER_S: f64 = 5e-4, "s of the link",
+        "a calculation: 64 KiB, receive and transmit together (e1000, igc), at 1 Gbit/s; ixgbe: IXGBE_TXPBSIZE_MAX";
     /// Frames that a phase has more than rate times duration: the first one is sent at the very start.
     FRAMES_AT_START: f64 = 1.0, "frames", "definition of a rate";
 
     // Which trial a search runs next.
     /// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
-    UNPACED_TRIALS: u32 = 2, "trials", "chosen";
+    UNPACED_TRIALS: u32 = 2, "trials", "a choice: one more than a stall spoils";
     /// Maximum number of trials of the self-test: no goal benefits from their traffic.
-    MAXIMUM_RATE_TRIALS: usize = 8, "trials", "chosen";
+    MAXIMUM_RATE_TRIALS: usize = 8, "trials",
+        "a choice: two without a pace, and three tries at each of two rates (UNSUSTAINED_RATE_TRIES)";
     /// Number of tries before a rate counts as not sustained.
-    UNSUSTAINED_RATE_TRIES: usize = 3, "tries", "chosen";
+    UNSUSTAINED_RATE_TRIES: usize = 3, "tries", "a choice: a stall spoils one try, and seldom three";
     /// Tries that differ by no more than this share are equal. Disturbances by the host are less regular.
-    EQUAL_TRIES: f64 = 0.01, "of the rate", "chosen";
+    EQUAL_TRIES: f64 = 0.01, "of the rate", "a choice: below the step to the next rate (LOWERED_RATE)";
     /// The next rate, as a share of an unsustained one, if a try came closer than that.
-    LOWERED_RATE: f64 = 0.97, "of the rate", "chosen";
+    LOWERED_RATE: f64 = 0.97, "of the rate",
+        "a choice: a smaller step takes more trials, a larger one gives up more of the maximum";
     /// The highest sustained rate is known if an unsustained rate is above it by no more than this share.
-    MAXIMUM_RATE_PRECISION: f64 = 0.04, "of the rate", "chosen";
+    MAXIMUM_RATE_PRECISION: f64 = 0.04, "of the rate",
+        "a choice: a step to the next rate (LOWERED_RATE), and the difference of equal tries (EQUAL_TRIES)";
     /// A width in whole steps is at least this share of the requested one.
-    STEP_WIDTH_LEAST: f64 = 0.99, "of the requested width", "chosen";
+    STEP_WIDTH_LEAST: f64 = 0.99, "of the requested width", "a choice: a width that is narrower by more costs trials";
     /// A width in whole steps is up to this share of the requested one, so that a regular result has the goal's width.
-    STEP_WIDTH_MOST: f64 = 0.999_999, "of the requested width", "chosen";
+    STEP_WIDTH_MOST: f64 = 0.999_999, "of the requested width",
+        "a choice: far above the rounding of f64, far below what a user sees";
     /// Maximum length of a series of loads. All widths above 100 steps are close enough, so only widths below a millionth reach
     /// it.
-    SERIES_LENGTH: i64 = 100_000_000, "steps", "chosen";
+    SERIES_LENGTH: i64 = 100_000_000, "steps", "a choice: it bounds the time for a series";
     /// Loads of the series, computed back from a rate, are off by less than this share of a step.
-    SERIES_ROUNDING: f64 = 1e-6, "of a step", "rounding of floating point";
+    SERIES_ROUNDING: f64 = 1e-6, "of a step", "a calculation: sums of 1e8 steps in f64 are off by 2e-8";
     /// Loads and widths read from a file may be off by this share: their last digit.
-    RESUMED_VALUE_ROUNDING: f64 = 1e-9, "of the value", "rounding of decimals";
+    RESUMED_VALUE_ROUNDING: f64 = 1e-9, "of the value", "a choice: a value has at least ten digits in a file";
     /// Shorter final trials of a goal get a warning.
     SHORT_FINAL_TRIAL: Duration = Duration::from_secs(60), "time", "RFC 2544 24";
     /// The gap where loss begins has priority over the gap at a sharper bend, until it is narrower than that one by this factor.
-    ONSET_GAP_FACTOR: f64 = 2.0, "times the width", "chosen";
+    ONSET_GAP_FACTOR: f64 = 2.0, "times the width", "a calculation: one cut of the gap into halves";
     /// Minimum size of a bend that a sweep refines, as a share of a series' range.
-    SMALLEST_BEND: f64 = 0.02, "of the series' range", "chosen";
+    SMALLEST_BEND: f64 = 0.02, "of the series' range", "a choice: a smaller one is not seen in a chart";
 
     // Which trial a bench runs next.
     /// First common load by what the slowest method delivered at maximum load, where it delivers less than it can
     /// sustain.
-    FIRST_COMMON_LOAD: f64 = 0.7, "of the slowest rate", "chosen";
+    FIRST_COMMON_LOAD: f64 = 0.7, "of the slowest rate",
+        "a choice: low enough that most methods sustain it, high enough for full batches";
     /// Factor that lowers the common load after a method loses frames at it.
-    LOWERED_COMMON_LOAD: f64 = 0.6, "of the common load", "chosen";
+    LOWERED_COMMON_LOAD: f64 = 0.6, "of the common load", "a calculation: 0.6^5, after all rounds, is 8 % of the first load";
     /// Number of times the common load is lowered before the bench gives up on the group.
-    COMMON_LOAD_ROUNDS: usize = 5, "rounds", "chosen";
+    COMMON_LOAD_ROUNDS: usize = 5, "rounds", "a choice: as LOWERED_COMMON_LOAD";
     /// Minimum of the common load: below it the kernel's clock is too coarse.
-    LOWEST_COMMON_LOAD_PPS: f64 = 1000.0, "packets/s", "chosen";
+    LOWEST_COMMON_LOAD_PPS: f64 = 1000.0, "packets/s", "a calculation: two ticks of 10 ms are 20 us for each packet of a second";
     /// Minimum of the common load by the fastest method's rate.
-    LOWEST_COMMON_LOAD: f64 = 0.02, "of the fastest rate", "chosen";
+    LOWEST_COMMON_LOAD: f64 = 0.02, "of the fastest rate",
+        "a choice: costs at a lower load say little about the loads that users have";
     /// Slower methods, by the fastest one's rate, are excluded: they would lower the common load too far.
-    COMMON_LOAD_SLOWEST: f64 = 0.05, "of the fastest rate", "chosen";
+    COMMON_LOAD_SLOWEST: f64 = 0.05, "of the fastest rate",
+        "a choice: the common load of the others would be below a twentieth of the fastest rate";
     /// Time for which methods hold frames back although the application waits for them, as a block of a ring.
-    METHOD_HOLD_TIME: Duration = Duration::from_millis(10), "time", "chosen";
+    METHOD_HOLD_TIME: Duration = Duration::from_millis(10), "time", "retire_timeout in capbench-model/src/options.rs";
     /// Trials of a search for the estimate before any trial ran.
-    LIKELY_SEARCH_TRIALS: u32 = 5, "trials", "chosen";
+    LIKELY_SEARCH_TRIALS: u32 = 5, "trials", "a choice: an estimate, which the first search replaces";
     /// Lowest load of a search, as a share of the rate at which the method read frames at maximum load. A method that
     /// loses frames at lower loads loses them at any load.
-    LOWEST_SEARCH_LOAD: f64 = 0.05, "of the read rate", "chosen";
+    LOWEST_SEARCH_LOAD: f64 = 0.05, "of the read rate",
+        "a choice: each halving below the read rate takes a trial; a twentieth takes five";
     /// A method below this share of the fastest one's rate gets a coarse search first.
-    COARSE_SEARCH_FIRST: f64 = 0.5, "of the fastest rate", "chosen";
+    COARSE_SEARCH_FIRST: f64 = 0.5, "of the fastest rate", "a choice: a method at half of the rate is hardly the answer";
     /// A method was sent too little to compare it if it is this share below what another one sustains.
-    UNDERSENT_SHARE: f64 = 0.1, "of the sustained load", "chosen";
+    UNDERSENT_SHARE: f64 = 0.1, "of the sustained load", "a choice: twice what a generator may leave unsent (UNSENT_SHARE)";
     /// Length of the trial that confirms the answer, in trials of the bench, where so much time is left.
-    CONFIRMATION_LENGTH: u32 = 5, "lengths of a trial", "chosen";
+    CONFIRMATION_LENGTH: u32 = 5, "lengths of a trial",
+        "a choice: a fifth of the excess shows, and the time of one trial remains small";
     /// Highest number of trials that confirm the answer: each but the last one showed that the load was too high.
-    CONFIRMATION_TRIALS: usize = 5, "trials", "chosen";
+    CONFIRMATION_TRIALS: usize = 5, "trials",
+        "a choice: steps of 1 % (NEXT_CONFIRMATION_LOAD) then cover the precision of a search (ASSUMED_PRECISION)";
     /// The next load after a trial that did not confirm the answer, as a share of the rate at which the method read frames in it.
-    NEXT_CONFIRMATION_LOAD: f64 = 0.99, "of the read rate", "chosen";
+    NEXT_CONFIRMATION_LOAD: f64 = 0.99, "of the read rate",
+        "a choice: below the read rate by the error of that rate (UNSATURATED_READ_SHARE)";
     /// Trials of searches are longer by this factor where the time suffices, else by 2: a longer trial shows a load that is too
     /// high by less.
-    LONGER_SEARCH_TRIALS: u32 = 4, "times", "chosen";
+    LONGER_SEARCH_TRIALS: u32 = 4, "times", "a choice: a quarter of the excess shows, for four times the time";
     /// Share of the time that longer trials may use by their likely number.
-    LONGER_TRIALS_TIME: f64 = 0.3, "of the time", "chosen";
+    LONGER_TRIALS_TIME: f64 = 0.3, "of the time", "a choice: the rest is for the other methods and for repeats";
     /// Methods that the answer does not depend on are searched with a precision that is coarser by this factor.
-    COARSEST_SEARCH: u32 = 4, "times the precision", "chosen";
+    COARSEST_SEARCH: u32 = 4, "times the precision", "a choice: two halvings fewer";
     /// Capacity that is supposed of a method, as a share of the rate at which it read frames at maximum load.
-    ASSUMED_CAPACITY: f64 = 1.05, "of the read rate", "chosen";
+    ASSUMED_CAPACITY: f64 = 1.05, "of the read rate",
+        "a choice: the rate at maximum load is a little below the capacity, as overload costs time";
     /// Share of the time that planning keeps for trials that are repeated because the host disturbed them.
-    REPEATS_RESERVE: f64 = 0.1, "of the time", "chosen";
+    REPEATS_RESERVE: f64 = 0.1, "of the time",
+        "a choice: less than repeats may take (REPEATS_TIME_SHARE), as most hosts disturb few trials";
     /// Time of a trial besides sending: opening rings, draining, reading counters.
-    TRIAL_OVERHEAD: Duration = Duration::from_millis(250), "time", "chosen";
+    TRIAL_OVERHEAD: Duration = Duration::from_millis(250), "time", "a choice: an estimate before a run";
 
     // What a run shows.
     /// A measured application time that fills a CPU by this factor leaves no doubt: noise of the host is part of it.
-    CLEARLY_BUSY_FACTOR: f64 = 1.2, "times one CPU", "chosen";
+    CLEARLY_BUSY_FACTOR: f64 = 1.2, "times one CPU",
+        "a choice: more than ticks and the 1.08 times of work in ns on a shared core explain";
     /// A rate that is known less precisely is only a lower bound.
-    LOWER_BOUND_PRECISION: f64 = 0.25, "of the rate", "chosen";
+    LOWER_BOUND_PRECISION: f64 = 0.25, "of the rate", "a choice: as for costs (COST_RANGE_ERROR)";
     /// Visits with which chance alone explains a difference in fewer than 1 of 20 cases.
-    DECIDING_VISITS: u32 = 6, "visits", "sign test: 2 x 0.5^6 = 0.031";
-    /// Share of the frames from which on unsent or buffered frames put the result of a soak in doubt, and of the
-    /// planned time from which on it was cut short.
-    NOTED_SOAK_SHARE: f64 = 1e-3, "of the frames, or of the planned time", "chosen";
+    DECIDING_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
+    /// Share of the frames from which on unsent or buffered frames put the result of a soak in doubt.
+    DOUBTFUL_SOAK_SHARE: f64 = 1e-3, "of the frames",
+        "a choice: below it they hide at most a loss that is called nearly lossless (NEARLY_LOSSLESS_RATIO)";
+    /// A soak was cut short if more than this share of its planned time is missing.
+    CUT_SOAK_SHARE: f64 = 1e-3, "of the planned time", "a choice: 3.6 s of an hour";
     /// A buffer that grows by less than this share of the growth of the ring has another limit.
-    BUFFER_FOLLOWS_RING: f64 = 0.5, "of the ring's growth", "chosen";
+    BUFFER_FOLLOWS_RING: f64 = 0.5, "of the ring's growth",
+        "a choice: half way between a buffer that is the ring and one that does not depend on it";
     /// Costs that differ by less than this share are equal: the kernel's clock is coarser.
-    EQUAL_SWEEP_COSTS: f64 = 0.05, "of the higher cost", "resolution of the kernel's clock";
+    EQUAL_SWEEP_COSTS: f64 = 0.05, "of the higher cost",
+        "a choice: more than two ticks of 10 ms in a trial of a second, which are 2 %";
     /// A quantity that changes by this factor between two plateaus is reported with the change.
-    CHANGED_QUANTITY_FACTOR: f64 = 1.5, "times", "chosen";
+    CHANGED_QUANTITY_FACTOR: f64 = 1.5, "times",
+        "a choice: above the 1.3 to 1.5 times of a shared core (docs/evidence/guards.md)";
     /// A place whose share of the loss changes by this much is reported with the change.
-    MOVED_LOSS_SHARE: f64 = 0.25, "of the loss", "chosen";
+    MOVED_LOSS_SHARE: f64 = 0.25, "of the loss", "a choice: a quarter of the loss shows in a table at once";
     /// A drop of the delivered rate by less than this share of the higher rate does not count.
-    FALLING_RATE: f64 = 0.05, "of the higher rate", "chosen";
+    FALLING_RATE: f64 = 0.05, "of the higher rate",
+        "a choice: half of the change that is a livelock (LIVELOCK_CHANGE), as repeats confirm it";
     /// Shares of members that differ by less are equal.
-    EQUAL_MEMBER_SHARES: f64 = 0.01, "of the frames", "chosen";
+    EQUAL_MEMBER_SHARES: f64 = 0.01, "of the frames", "a choice: differences that a table of whole per cents does not show";
     /// The worst 100 ms and the worst flow are facts if they lost this many times the mean share.
-    NOTABLE_LOSS_FACTOR: f64 = 3.0, "times the share of the trial", "chosen";
+    NOTABLE_LOSS_FACTOR: f64 = 3.0, "times the share of the trial",
+        "a choice: below the ten times of a loss that is all in one of the ten windows of a second";
     /// They must also have lost this many frames: among few frames, some flow is always unlucky.
-    NOTABLE_LOST_FRAMES: u64 = 100, "frames", "chosen";
+    NOTABLE_LOST_FRAMES: u64 = 100, "frames", "a calculation: the standard deviation of 100 is 10 %";
     /// In trials of fewer windows the start cannot be distinguished from the rest.
-    START_WINDOWS: u64 = 5, "windows of 100 ms", "chosen";
+    START_WINDOWS: u64 = 5, "windows of 100 ms", "a choice: of fewer windows, the first is a quarter of the trial or more";
     /// Loss is at the start if this share of it is in the first 100 ms.
-    LOSS_AT_START: f64 = 0.9, "of the lost frames", "chosen";
+    LOSS_AT_START: f64 = 0.9, "of the lost frames", "a choice: the rest can be of a stall";
 }

@@ -1,7 +1,8 @@
 //! The numbers that decide what one trial is worth, and what statistics show. capbench-judge has those that decide what trials
 //! mean, in a table of the same form.
 //!
-//! A row: why, as its comment; name, type, value; unit; source. "chosen" is a source: no evidence for that very number is recorded.
+//! A row: why, as its comment; name, type, value; unit; source. A source is a standard, a constant of the kernel, a
+//! calculation, or what was measured (`docs/evidence`). "a choice" says what it weighs.
 
 #[cfg(test)]
 mod tests;
@@ -43,43 +44,58 @@ macro_rules! thresholds {
 thresholds! {
     // What a trial is worth.
     /// Unsent frames worth up to this much time are rounding of the clock, not a weak generator.
-    UNSENT_ROUNDING: Duration = Duration::from_micros(10), "time at the intended rate", "CSIT";
+    UNSENT_ROUNDING: Duration = Duration::from_micros(10), "time at the intended rate",
+        "FD.io CSIT, TrafficGenerator.py: 10 us of missing packets are tolerated";
     /// Parts of a CPU's time may exceed their sum by this factor, because their windows begin and end at other moments.
-    CPU_PARTS_EXCESS: f64 = 1.05, "times the sum", "chosen";
+    CPU_PARTS_EXCESS: f64 = 1.05, "times the sum",
+        "a choice: windows that begin 25 ms apart in a trial of a second, at both ends";
+    /// Foreign work of up to this share of a CPU's busy time leaves the account of application and kernel on that CPU valid.
+    FOREIGN_WORK_IN_ACCOUNT: f64 = 0.05, "of the busy time", "a choice: the cost of a packet is wrong by as much";
+    /// With less than this share of the kernel's receive work on the chosen CPU, the work did not follow the placement.
+    PLACED_RECEIVE_WORK: f64 = 0.9, "of the receive work", "a choice: other CPUs also receive the control traffic of the host";
+    /// The tracer missed receive work if it did not see this share of the runs, and more than those at the ends.
+    MISSED_RUNS_SHARE: f64 = 0.01, "of the runs", "a choice: the traced time is too small by as much";
+    /// Runs of receive work that the tracer and the kernel's counter count on different sides of a reading.
+    MISSED_RUNS_AT_ENDS: u64 = 3, "runs", "a calculation: one that runs at the end, and one between the readings at either end";
 
     // What disturbs a trial.
     /// Steal above this share of a CPU's time spoils a trial.
-    SPOILING_STEAL: f64 = 0.01, "of the sending time", "chosen";
+    SPOILING_STEAL: f64 = 0.01, "of the sending time", "a choice: it costs at most as much as a loss that lasts (1 %)";
     /// Steal spoils a trial from this number of ticks on: one tick is a large share of a short trial and proves nothing.
-    SPOILING_STEAL_TICKS: u64 = 2, "ticks", "chosen";
+    SPOILING_STEAL_TICKS: u64 = 2, "ticks", "a calculation: the first that one misplaced tick does not explain";
     /// Other work above this share of a CPU's time spoils a trial.
-    SPOILING_FOREIGN_WORK: f64 = 0.05, "of the sending time", "chosen";
+    SPOILING_FOREIGN_WORK: f64 = 0.05, "of the sending time",
+        "a choice: a stricter one marks nearly all trials of a desktop, a laxer one costs a rate";
     /// Other work spoils a trial from this number of ticks on: most of its inputs are counted in ticks, which can be off by one at
     /// each end and for each thread of the trial.
-    SPOILING_FOREIGN_TICKS: u64 = 4, "ticks", "ends and threads of a trial";
+    SPOILING_FOREIGN_TICKS: u64 = 4, "ticks", "a calculation: one tick at both ends, for the CPU and for a thread of the trial";
     /// A step of CLOCK_REALTIME, or a suspend. It is far above the error of reading the clocks one by one (microseconds), and far
     /// below any real step (chrony and ntpd slew below about 100 ms).
-    CLOCK_STEP_NS: u64 = 1_000_000, "ns", "chosen";
+    CLOCK_STEP_NS: u64 = 1_000_000, "ns", "a choice: docs/evidence/guards.md has an error of reading of 10 ns";
     /// NTP slews by up to this rate. More means that the clock that paces the trial is being adjusted, and rates are off by as much.
-    CLOCK_SLEW_PPM: f64 = 500.0, "ppm", "adjtimex(2)";
+    CLOCK_SLEW_PPM: f64 = 500.0, "ppm", "adjtimex(2); MAXFREQ in include/linux/timex.h of the kernel";
     /// Upper bound of the error of reading two clocks in turn. Over a short trial this looks like a slew.
-    CLOCK_READING_NS: f64 = 50_000.0, "ns", "chosen";
+    CLOCK_READING_NS: f64 = 50_000.0, "ns",
+        "a choice: 5000 times the error that docs/evidence/guards.md has, for a host that interrupts the reading";
     /// A CPU whose loop takes longer than this shares its core for a part of the time, or its clock was lowered. Turbo clocks differ
     /// by less with the number of busy cores.
-    SHARED_CORE: f64 = 1.15, "times its minimum", "loops on shared cores";
+    SHARED_CORE: f64 = 1.15, "times its minimum",
+        "a choice: half way to the least of a shared core, which is 1.3 (docs/evidence/guards.md)";
     /// Generators that begin further apart than this share of the sending time spoil a trial: its load is not the planned one at
     /// both ends.
-    START_SPREAD: f64 = 0.01, "of the sending time", "chosen";
+    START_SPREAD: f64 = 0.01, "of the sending time",
+        "a choice: the loads at both ends differ by as much as a loss that lasts (1 %)";
 
     // Clocks of two hosts.
     /// A distribution of delays is stated if its median is at least this many times the clocks' error.
-    MEDIAN_OVER_CLOCK_ERROR: i64 = 10, "times the error", "chosen";
+    MEDIAN_OVER_CLOCK_ERROR: i64 = 10, "times the error", "a choice: the median is then right to a tenth";
     /// Rates of two clocks that differ by more are no property of clocks.
-    CLOCK_RATES_DIFFERENCE_PPM: f64 = 1000.0, "ppm", "crystals: 100 ppm each; adjtimex(2): NTP slews by up to 500 ppm";
+    CLOCK_RATES_DIFFERENCE_PPM: f64 = 1000.0, "ppm",
+        "a choice: above crystals of 100 ppm each and a slew of 500 ppm (adjtimex(2))";
 
     // Hosts.
     /// The memory of a host may differ by this share and still be the same: kernels reserve more or less of it at boot.
-    EQUAL_MEMORY: f64 = 0.01, "of the memory", "chosen";
+    EQUAL_MEMORY: f64 = 0.01, "of the memory", "a choice: smaller than any module of memory, larger than what a kernel reserves";
 
     // Statistics.
     /// The confidence level of each single interval.
@@ -87,7 +103,8 @@ thresholds! {
     /// The probability of any false finding among all comparisons (family-wise error rate), for any number of comparisons.
     FALSE_ALARMS: f64 = 0.05, "probability", "convention";
     /// Fewest different numbers of workers for a fit of the scalability law.
-    SCALABILITY_NUMBERS: usize = 4, "numbers of workers", "one more than the law has constants";
+    SCALABILITY_NUMBERS: usize = 4, "numbers of workers", "a calculation: one more than the law has constants";
     /// Rates that differ from the scalability law by more than this share do not follow it.
-    SCALABILITY_MISFIT: f64 = 0.15, "of the rate", "chosen";
+    SCALABILITY_MISFIT: f64 = 0.15, "of the rate",
+        "a choice: above what rounds on a busy host differ by (docs/evidence/recorders.md: 10 %)";
 }

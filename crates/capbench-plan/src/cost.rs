@@ -1,6 +1,7 @@
 //! The cost of trials, counted before they run: plans run on paths with computed losses, and this module sums the cost.
 
-use capbench_judge::thresholds::{OVERLOADED_PATH_LOSS, PROBE_LENGTH, TRIAL_OVERHEAD};
+use crate::guards::is_overload;
+use capbench_judge::thresholds::{PROBE_LENGTH, TRIAL_OVERHEAD};
 
 use std::time::Duration;
 
@@ -114,7 +115,7 @@ impl Spread {
 impl Meter {
     /// Adds a trial that sent for `sending` and lost `loss_ratio` of the sent frames.
     pub fn trial(&mut self, sending: Duration, loss_ratio: f64) {
-        let was_overloaded = std::mem::replace(&mut self.is_overloaded, loss_ratio > OVERLOADED_PATH_LOSS);
+        let was_overloaded = std::mem::replace(&mut self.is_overloaded, is_overload(loss_ratio));
         self.cost = self.cost.and(Cost {
             trials: 1,
             traffic: sending,

@@ -7160,11 +7160,11 @@ class Results(TypedDict):
 class ClaimEvidenceFigures(TypedDict):
     """The publication's words, with the measured figures."""
 
+    text: str
+    """The publication's words. Names of values are in braces."""
     values: NotRequired[dict[str, ClaimValue]]
     """The value of each name."""
     what: Literal['figures']
-    words: str
-    """The publication's words. Names of values are in braces."""
 
 
 ClaimEvidence: TypeAlias = ClaimEvidenceFigures | ClaimEvidenceCannotRun | ClaimEvidenceEffect | ClaimEvidenceLoadNotReached | ClaimEvidenceSlowCpus | ClaimEvidenceDisturbed | ClaimEvidenceVisits
@@ -7174,20 +7174,20 @@ ClaimEvidence: TypeAlias = ClaimEvidenceFigures | ClaimEvidenceCannotRun | Claim
 class ClaimText(TypedDict):
     """A text of a claim."""
 
+    text: str
+    """The publication's words. Names of values are in braces."""
     values: NotRequired[dict[str, ClaimValue]]
     """The value of each name."""
-    words: str
-    """The publication's words. Names of values are in braces."""
 
 
 class ClaimValueText(TypedDict):
     """Another text of the claim."""
 
+    text: str
+    """The publication's words. Names of values are in braces."""
     values: NotRequired[dict[str, ClaimValue]]
     """The value of each name."""
     what: Literal['text']
-    words: str
-    """The publication's words. Names of values are in braces."""
 
 
 class ClaimValueTexts(TypedDict):

@@ -15,7 +15,7 @@ use capbench_dataset::reader::{self, Record};
 use capbench_dataset::tables::TABLES;
 use capbench_dataset::{Result, compare, page, tidy};
 use capbench_judge::comparison::{Conclusion, Thresholds};
-use capbench_judge::thresholds::EQUAL_LOADS;
+use capbench_judge::thresholds::{EQUAL_LOADS, QUERY_DEVIATIONS};
 use capbench_model::environment::Environment;
 use capbench_model::ledger::Ledger;
 use capbench_model::noise::Noise;
@@ -417,7 +417,12 @@ fn the_query_of_regressions_has_the_numbers_of_the_comparison() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sql/regressions.sql");
     let query = fs::read_to_string(path).unwrap();
     let equal_loads = format!("<= {EQUAL_LOADS} * GREATEST(pps_then, pps_now)");
-    assert!(query.contains(&equal_loads), "{equal_loads}");
+    let worse = format!("tested.z * tested.direction <= -{QUERY_DEVIATIONS} THEN 'worse'");
+    let better = format!("tested.z * tested.direction >= {QUERY_DEVIATIONS} THEN 'better'");
+    let explained = format!("Below -{QUERY_DEVIATIONS} or above {QUERY_DEVIATIONS} this query says");
+    for decision in [equal_loads, worse, better, explained] {
+        assert!(query.contains(&decision), "{decision}");
+    }
     for column in ["is_compared", "is_load_delivered", "is_rate_at_least"] {
         assert!(query.contains(column), "{column}");
     }

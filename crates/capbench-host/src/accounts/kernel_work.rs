@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use capbench_model::thresholds::{MISSED_RUNS_AT_ENDS, MISSED_RUNS_SHARE};
 use capbench_sys::host::{CpuId, ThreadId, clock};
 use serde::{Deserialize, Serialize};
 
@@ -207,13 +208,10 @@ impl KernelReceive {
     /// Runs of the receive softirq that the tracer missed, if they are more than can run between two readings. The traced time
     /// is then too small.
     pub fn unseen_runs(&self) -> Option<u64> {
-        /// Percent.
-        const LEAST: u64 = 1;
-        /// One that runs at the end, and one between the readings at either end.
-        const AT_THE_ENDS: u64 = 3;
         let runs = self.net_rx_runs?;
         let unseen = runs.saturating_sub(self.traced?.runs);
-        (unseen > AT_THE_ENDS && unseen * 100 >= runs * LEAST).then_some(unseen)
+        let is_notable = unseen > MISSED_RUNS_AT_ENDS && unseen as f64 >= MISSED_RUNS_SHARE * runs as f64;
+        is_notable.then_some(unseen)
     }
 
     /// Resolution of [`Self::total_ns`] in ns. With a tracer: what a run that it timed stands for. The kernel updates a thread's run time at least at every timer tick.

@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::contrast::{Matched, NOW, THEN, TrialValue, remove_those_of_generator};
 use crate::comparison::note::ComparisonNote;
+use crate::comparison::sampled::are_loads_unlike;
 use crate::comparison::setup::COMMON_LOAD;
 use crate::comparison::{Better, Comparison, Inputs, LeftOut, Measure, NotCompared, Setup, Thresholds};
-use crate::thresholds::EQUAL_LOADS;
 use capbench_model::statistics::median;
 
 pub use self::figures::{DatasetRun, Figure, Figures};
@@ -255,7 +255,7 @@ impl<'f> Sides<'f> {
                 continue;
             }
             let setup = &self.figures.setups[key.setup];
-            if setup.load.as_deref() == Some(COMMON_LOAD) && are_loads_unlike(sides) {
+            if setup.load.as_deref() == Some(COMMON_LOAD) && have_unlike_loads(sides) {
                 unlike.extend(sides.iter().flatten().map(|figure| figure.run));
                 continue;
             }
@@ -289,10 +289,10 @@ impl<'f> Sides<'f> {
 }
 
 /// Whether the common loads of both sides differ too much.
-fn are_loads_unlike(sides: &BothSides) -> bool {
+fn have_unlike_loads(sides: &BothSides) -> bool {
     let [then, now] = sides;
     match (median_load_pps(then), median_load_pps(now)) {
-        (Some(then), Some(now)) => (then - now).abs() > EQUAL_LOADS * then.max(now),
+        (Some(then_pps), Some(now_pps)) => are_loads_unlike(then_pps, now_pps),
         _ => false,
     }
 }

@@ -13,12 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::samples::{Samples, ignore_equal_capture_settings};
 use crate::comparison::contrast::{Matched, NOW, Stratum, THEN, TrialValue, remove_those_of_generator};
 use crate::comparison::measure::Measure;
+use crate::comparison::sampled::are_loads_unlike;
 use crate::comparison::samples::{Fastest, PACES, Sample};
 use crate::comparison::setup::{Field, Setup};
 use crate::comparison::{Comparison, Inputs, LeftOut, NotCompared, Thresholds};
 use crate::error::{JudgeError, Result};
 use crate::run::RunFacts;
-use crate::thresholds::EQUAL_LOADS;
 
 /// The names of the two runs, the earlier one first.
 const SIDES: [&str; 2] = ["A", "B"];
@@ -195,11 +195,6 @@ fn check_one_value_each(side: &str, samples: &[Sample], across: &[Field]) -> Res
     Ok(())
 }
 
-/// Whether two common loads differ too much to compare what was measured at them.
-fn are_unlike(one_pps: f64, other_pps: f64) -> bool {
-    (one_pps - other_pps).abs() > EQUAL_LOADS * one_pps.max(other_pps)
-}
-
 /// The set-ups without method whose common loads differ too much, without the properties in `across`.
 fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     let [then, now] = samples;
@@ -207,7 +202,7 @@ fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     for (scene, then_pps) in then.common.scenes() {
         let open = scene.across(across);
         for (other, now_pps) in now.common.scenes() {
-            if other.across(across) == open && are_unlike(then_pps, now_pps) {
+            if other.across(across) == open && are_loads_unlike(then_pps, now_pps) {
                 unlike.push(open.clone());
             }
         }

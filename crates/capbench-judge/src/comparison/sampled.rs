@@ -9,6 +9,7 @@ use capbench_model::trial::{LoadShape, Phase, TrialResult, Verdict, shortfall};
 use super::measure::Measure;
 use super::setup::Setup;
 use crate::sustained::{are_frames_sent, delivers_all};
+use crate::thresholds::EQUAL_LOADS;
 
 #[cfg(test)]
 mod tests;
@@ -173,6 +174,11 @@ impl SampledTrial {
     fn loss_ratio(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { self.lost() as f64 / self.sent as f64 }
     }
+}
+
+/// Whether the CPU time of a packet is not compared between two common loads, because it depends on the load.
+pub(super) fn are_loads_unlike(one_pps: f64, other_pps: f64) -> bool {
+    (one_pps - other_pps).abs() > EQUAL_LOADS * one_pps.max(other_pps)
 }
 
 /// The common loads of a run, by the set-up without method: the lowest that was tried. Higher ones were lowered, because a method

@@ -1,17 +1,27 @@
 //! What limited the members of a method in a trial, from the figures that the trial saved, and what stops more members.
 
-use super::Limit;
+use super::{Limit, is_receive_work};
 use crate::sustained::buffered_frames;
 use crate::thresholds::{BUSY_CPU_SHARE, LASTING_LOSS, UNEQUAL_MEMBER_EXCESS};
 
 use capbench_model::members::Member;
 use capbench_model::places::Place;
+use capbench_model::statistics::by_key;
 use capbench_model::statistics::scalability::ScalabilityFit;
 use capbench_model::trial::TrialResult;
 
 impl Limit {
-    /// What limited the members of a trial.
-    pub fn of_members(trial: &TrialResult) -> Self {
+    /// What limited the members of a method in most of these trials.
+    pub fn of_members(trials: &[&TrialResult]) -> Self {
+        for (limit, limited_trials) in by_key(trials, |trial| Self::of_members_of_trial(trial)) {
+            if 2 * limited_trials.len() > trials.len() {
+                return limit;
+            }
+        }
+        Self::Unknown
+    }
+
+    fn of_members_of_trial(trial: &TrialResult) -> Self {
         let members = &trial.members;
         let (limited, free): (Vec<&Member>, Vec<&Member>) =
             members.iter().partition(|member| is_at_its_limit(trial, member));
@@ -23,7 +33,7 @@ impl Limit {
         for (place, frames) in trial.losses() {
             match place {
                 Place::Unsent => continue,
-                Place::LinkQueue | Place::Backlog => in_kernel += frames,
+                place if is_receive_work(place) => in_kernel += frames,
                 Place::Link | Place::Driver if is_full => in_kernel += frames,
                 place if place.is_before_application() => at_members += frames,
                 _ => {}
@@ -117,7 +127,7 @@ mod tests {
     }
 
     fn limit(members: &[Member]) -> Limit {
-        Limit::of_members(&trial(members.to_vec()))
+        Limit::of_members(&[&trial(members.to_vec())])
     }
 
     #[test]
@@ -134,7 +144,7 @@ mod tests {
         let behind = |busy: [f64; 2]| {
             let members = vec![member(2, busy[0], 50_000, 0), member(3, busy[1], 50_000, 0)];
             let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
-            Limit::of_members(&TrialResult { emptying, ..trial(members) })
+            Limit::of_members(&[&TrialResult { emptying, ..trial(members) }])
         };
         assert_eq!(behind([2.0, 2.0]), Limit::Members);
         assert_eq!(behind([1.7, 1.9]), Limit::Members, "one was ready before the other");
@@ -159,12 +169,12 @@ mod tests {
         refused.ledger.iter_mut().filter(|entry| entry.place == Place::Backlog).for_each(|entry| {
             entry.count = Some(20_000);
         });
-        assert_eq!(Limit::of_members(&refused), Limit::Backlog);
+        assert_eq!(Limit::of_members(&[&refused]), Limit::Backlog);
         let profile = Profile { load_independent: false, ..profile("packet-v3+members=2") };
         let slowed = TrialResult { profile, ..trial(free()) };
-        assert_eq!(Limit::of_members(&slowed), Limit::Unknown, "the kernel may slow the sender");
+        assert_eq!(Limit::of_members(&[&slowed]), Limit::Unknown, "the kernel may slow the sender");
         let idle = CpuAccount { kernel_ns: Some(1000), ..CpuAccount::default() };
-        assert_eq!(Limit::of_members(&TrialResult { cpu: idle, ..slowed }), Limit::Load);
+        assert_eq!(Limit::of_members(&[&TrialResult { cpu: idle, ..slowed }]), Limit::Load);
     }
 
     #[test]
@@ -177,7 +187,7 @@ mod tests {
             let members = vec![member(2, busy, 50_000, 0), member(3, busy, 50_000, 0)];
             let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
             let trial = TrialResult { emptying, sending_s: 1.0, ..trial(members) };
-            assert_eq!(Limit::of_members(&trial), found, "{busy} s of CPU");
+            assert_eq!(Limit::of_members(&[&trial]), found, "{busy} s of CPU");
         }
     }
 

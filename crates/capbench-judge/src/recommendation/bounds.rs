@@ -11,10 +11,11 @@ use capbench_model::trial::{Phase, TrialResult};
 
 use super::{Entrant, Sustained, SustainedStatus};
 use crate::search::{GoalResult, Status};
+use crate::sustained::moments::is_of_one_moment;
 use crate::sustained::{
-    Class, class_of_repeats, is_as_high, is_higher, is_of_a_moment, is_of_method, misses_up_to, missing_share,
+    Class, class_of_repeats, is_as_high, is_higher, is_of_method, misses_up_to, missing_share,
 };
-use crate::thresholds::{ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_MAXIMUM_LOADS, OWN_LOSS_FACTOR};
+use crate::thresholds::{ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_MAXIMUM_LOADS, THREAD_SLOWDOWN};
 
 impl Sustained {
     /// The highest load with a loss of up to `loss_ratio`.
@@ -102,7 +103,7 @@ fn most_of_its_threads(entrant: &Entrant<'_>) -> Option<f64> {
     spec.delivery()?;
     let times = entrant.trials.iter().filter_map(|trial| trial.cpu.app_ns_per_packet);
     let least = times.reduce(f64::min).filter(|ns| *ns > 0.0)?;
-    Some(OWN_LOSS_FACTOR * f64::from(Members::count_of(spec)) * 1e9 / least)
+    Some(THREAD_SLOWDOWN * f64::from(Members::count_of(spec)) * 1e9 / least)
 }
 
 /// The bounds that a search found.
@@ -183,7 +184,7 @@ impl<'r> Tried<'r> {
             is_higher(trial.offered_pps, lower_pps.unwrap_or(0.0)) && !trials.contains(&trial.number)
         });
         let of_method = failed.iter().find(|trial| is_of_method(trial));
-        let shown = of_method.or_else(|| failed.iter().find(|trial| !is_of_a_moment(trial)));
+        let shown = of_method.or_else(|| failed.iter().find(|trial| !is_of_one_moment(trial)));
         let status = match (of_method, shown) {
             (Some(_), _) => SustainedStatus::Between,
             (None, Some(_)) => SustainedStatus::Disturbed,
@@ -202,7 +203,7 @@ impl<'r> Tried<'r> {
         trials.retain(|trial| {
             trial.phase == Phase::Confirmation
                 && !is_higher(trial.offered_pps, lower_pps)
-                && !is_of_a_moment(trial)
+                && !is_of_one_moment(trial)
         });
         trials
     }

@@ -1,68 +1,31 @@
 //! What limits the rate that a ranking shows for a method, and whether its order follows these rates.
 
-use capbench_model::ledger::LostAt;
-use capbench_model::places::Place;
-use capbench_model::trial::{TrialResult, Verdict};
+use capbench_model::trial::TrialResult;
 
 use super::{Question, Ranked, Ranking, SustainedStatus};
-use crate::limit::Limit;
-use crate::sustained::buffered_frames;
+use crate::limit::LimitedBy;
 use crate::thresholds::HIGHER_RANKED_RATE;
-
-/// What keeps a method from a higher rate without loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LimitedBy {
-    /// The generator sends no more.
-    Generator,
-    /// Noise of the host hides the limit.
-    Noise,
-    /// The application is behind: frames remain in the buffer.
-    Application,
-    /// This place loses frames.
-    Place(Place),
-}
-
-impl LimitedBy {
-    /// By the place that loses most frames above the limit, and by what limits the method.
-    pub fn of_limit(lost_at: Option<Place>, limit: Option<Limit>) -> Option<Self> {
-        match (lost_at, limit) {
-            (_, Some(Limit::Generator)) => Some(Self::Generator),
-            // Nothing is lost yet, but frames remain in the buffer.
-            (None, Some(Limit::Application)) => Some(Self::Application),
-            (place, _) => place.map(Self::Place),
-        }
-    }
-}
 
 impl Ranked {
     /// What limits the highest load that it sustained without loss. `trials` are those of the run.
     pub fn lossless_limit(&self, question: Question, trials: &[TrialResult]) -> Option<LimitedBy> {
         let limit = match self.lossless.status {
             SustainedStatus::Unknown => None,
-            SustainedStatus::AtLeast => Some(LimitedBy::Generator),
+            SustainedStatus::AtLeast => LimitedBy::from_limit(None, self.limited_by),
             SustainedStatus::Disturbed => Some(LimitedBy::Noise),
-            SustainedStatus::Between | SustainedStatus::NotReached => self.limit_at_bounds(trials),
+            SustainedStatus::Between | SustainedStatus::NotReached => {
+                let mut at_bounds = Vec::new();
+                for number in &self.lossless.trials {
+                    at_bounds.extend(trials.iter().find(|trial| trial.number == *number));
+                }
+                LimitedBy::from_trials(&at_bounds)
+                    .or_else(|| LimitedBy::from_limit(self.lost_at, self.limited_by))
+            }
         };
         match (question, limit) {
             // No load above that of the user is sent, so the generator limits nothing.
             (Question::CheapestAt { .. }, Some(LimitedBy::Generator)) => None,
             (_, limit) => limit,
-        }
-    }
-
-    /// What the trials at both bounds show: where they lost frames, or that frames remained in the buffer.
-    fn limit_at_bounds(&self, trials: &[TrialResult]) -> Option<LimitedBy> {
-        let mut at_bounds = Vec::new();
-        for number in &self.lossless.trials {
-            let trial = trials.iter().find(|trial| trial.number == *number);
-            at_bounds.extend(trial.filter(|trial| trial.verdict != Verdict::Invalid));
-        }
-        let buffered: u64 = at_bounds.iter().map(|trial| buffered_frames(trial, 1)).sum();
-        let lost = LostAt::sum(at_bounds.iter().flat_map(|trial| trial.losses()));
-        match lost.first() {
-            Some(most) if most.frames >= buffered => Some(LimitedBy::Place(most.place)),
-            _ if buffered > 0 => Some(LimitedBy::Application),
-            _ => LimitedBy::of_limit(self.lost_at, self.limited_by),
         }
     }
 
@@ -94,9 +57,11 @@ mod tests {
 
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::ledger::Entry;
+    use capbench_model::places::Place;
     use capbench_model::trial::{Emptying, Load, Phase};
 
     use super::*;
+    use crate::limit::Limit;
     use crate::recommendation::{Conclusion, Sustained};
 
     fn row(status: SustainedStatus, lower_pps: f64) -> Ranked {
@@ -147,7 +112,8 @@ mod tests {
 
     #[test]
     fn a_generator_limits_no_load_of_the_user() {
-        let row = row(SustainedStatus::AtLeast, 1e5);
+        let limited_by = Some(Limit::Generator);
+        let row = Ranked { limited_by, ..row(SustainedStatus::AtLeast, 1e5) };
         assert_eq!(row.lossless_limit(Question::HighestRate, &[]), Some(LimitedBy::Generator));
         assert_eq!(row.lossless_limit(Question::CheapestAt { pps: 1e5 }, &[]), None);
     }

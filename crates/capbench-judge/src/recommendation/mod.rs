@@ -28,7 +28,6 @@ use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, Profile, SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
-pub use limiting::LimitedBy;
 use serde::{Deserialize, Serialize};
 
 use crate::search::SearchOutcome;

@@ -6,11 +6,9 @@ use crate::thresholds::{
     ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_PRECISIONS,
     NEARLY_LOSSLESS_RATIO,
 };
-use capbench_model::ledger::LostAt;
 use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key;
-use capbench_model::trial::TrialResult;
 
 use super::bounds::first_failed;
 use super::choice::Choice;
@@ -82,10 +80,11 @@ fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
         method: entrant.method.clone(),
         rank: 0,
         below: None,
-        limited_by: match lossless.status {
-            SustainedStatus::AtLeast => Some(Limit::Generator),
-            _ => limit_by_search(entrant).or_else(|| limit_by_trial(failed?)),
-        },
+        limited_by: Limit::of_method(
+            lossless.status == SustainedStatus::AtLeast,
+            limit_by_search(entrant),
+            failed,
+        ),
         lost_at: failed.and_then(|trial| trial.losses().first().map(|(place, _)| *place)),
         nearly_lossless: Sustained::from_entrant(entrant, NEARLY_LOSSLESS_RATIO),
         lossless,
@@ -99,10 +98,6 @@ fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
 fn limit_by_search(entrant: &Entrant<'_>) -> Option<Limit> {
     let mut goals = entrant.searches.iter().flat_map(|search| &search.goals);
     goals.find_map(|result| result.limit.filter(|_| result.goal.loss_ratio.get() == 0.0))
-}
-
-fn limit_by_trial(failed: &TrialResult) -> Option<Limit> {
-    Limit::from_trials(&LostAt::sum(failed.losses()), [failed], 1)
 }
 
 /// The highest load that a method is shown to sustain.

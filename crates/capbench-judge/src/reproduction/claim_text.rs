@@ -11,8 +11,7 @@ use super::quantity::Quantity;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ClaimText {
     /// The publication's words. Names of values are in braces.
-    #[serde(alias = "text")]
-    pub words: String,
+    pub text: String,
     /// The value of each name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, ClaimValue>,
@@ -99,8 +98,8 @@ pub enum Undecided {
 
 impl ClaimText {
     /// A text that names no values.
-    pub fn plain(words: &str) -> Self {
-        Self { words: words.into(), values: BTreeMap::new() }
+    pub fn plain(text: &str) -> Self {
+        Self { text: text.into(), values: BTreeMap::new() }
     }
 }
 

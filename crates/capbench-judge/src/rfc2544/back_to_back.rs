@@ -4,7 +4,7 @@ use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, MaximumRate};
-use crate::bursts::{BurstEnd, Percent};
+use crate::bursts::{BurstEnd, BurstLengths, Percent};
 
 /// The outcome of the test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -65,4 +65,22 @@ pub struct Benchmark {
     pub corrected_buffer_s: f64,
     /// The lowest rate of the longest bursts, in percent of the theoretical rate. Below 99 it is not a burst.
     pub offered_percent: Option<f64>,
+}
+
+impl Benchmark {
+    /// Of these searches, at the theoretical rate `maximum_pps`; `None` without a search.
+    pub fn from_searches(searches: &[Searched], throughput_pps: f64, maximum_pps: f64) -> Option<Self> {
+        let frames: Vec<u64> = searches.iter().map(|search| search.frames).collect();
+        let lengths = BurstLengths::from_frames(&frames)?;
+        let slowest_pps = searches.iter().filter_map(|search| search.offered_pps).min_by(f64::total_cmp);
+        Some(Self {
+            average_frames: lengths.mean_frames,
+            min_frames: lengths.least_frames,
+            max_frames: lengths.most_frames,
+            stdev_frames: lengths.deviation_frames,
+            implied_buffer_s: lengths.implied_buffer_s(maximum_pps),
+            corrected_buffer_s: lengths.corrected_buffer_s(maximum_pps, throughput_pps),
+            offered_percent: slowest_pps.map(|pps| pps * 100.0 / maximum_pps),
+        })
+    }
 }

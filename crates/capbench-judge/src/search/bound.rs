@@ -16,7 +16,8 @@ use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::database::{Bounds, Database};
-use crate::sustained::{Criteria, Observation, buffered_frames, has_small_loss};
+use crate::sustained::moments::Moments;
+use crate::sustained::{Criteria, Observation, buffered_frames};
 use capbench_model::ledger::LostAt;
 use capbench_model::statistics::LEVEL;
 use capbench_model::statistics::counts::{self, Hits};
@@ -56,18 +57,6 @@ impl<'t> Trials<'t> {
     /// Frames of a trial that were delivered only because the buffer had room for them.
     fn backlogged(&self, trial: &TrialResult) -> u64 {
         buffered_frames(trial, self.burst_frames)
-    }
-
-    /// Whether the load was too high all the time: the trial lost frames in half of its 100 ms windows, or frames were read
-    /// more slowly than they arrived. In fewer windows, nobody read frames for moments. Without inspection, 1 % of the frames
-    /// decide.
-    pub(crate) fn is_overloaded(&self, trial: &TrialResult) -> bool {
-        match &trial.loss_pattern {
-            _ if self.backlogged(trial) > 0 => true,
-            _ if trial.lost() == 0 => false,
-            Some(shape) => shape.lossy_windows * 2 >= shape.windows.max(1),
-            None => !has_small_loss(trial),
-        }
     }
 }
 
@@ -157,19 +146,6 @@ pub struct Losses {
     pub moments: Option<Moments>,
 }
 
-/// The times of the losses, in windows of 100 ms.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Moments {
-    /// All windows.
-    pub windows: u64,
-    /// Windows with a loss.
-    pub lossy_windows: u64,
-    /// The longest run of consecutive lost frames.
-    pub longest_frames: u64,
-    /// Time from the first of them to the next received frame.
-    pub longest_ns: u64,
-}
-
 impl HighLoss {
     fn from_hits(Hits { hits, of }: Hits) -> Self {
         let (low, high) = counts::share(hits, of);
@@ -184,33 +160,6 @@ impl Losses {
         let most_of_a_trial = lossy.iter().map(|trial| trial.sent_loss_ratio()).reduce(f64::max)?;
         let lost = LostAt::sum(lossy.iter().flat_map(|trial| trial.losses()));
         Some(Self { lost, most_of_a_trial, moments: Moments::from_trials(trials) })
-    }
-}
-
-impl Moments {
-    /// The times of all these losses; `None` if one lost frames that were not inspected.
-    pub(super) fn from_trials(trials: &[&TrialResult]) -> Option<Self> {
-        let mut all = Self::default();
-        for trial in trials {
-            if trial.lost() == 0 {
-                all.windows += (trial.sending_s * 10.0).ceil() as u64;
-                continue;
-            }
-            let pattern = trial.loss_pattern.as_ref()?;
-            all.windows += pattern.windows;
-            all.lossy_windows += pattern.lossy_windows;
-            let mut frames = pattern.bursts.max.unwrap_or(0);
-            let mut ns = 0;
-            if let Some(burst) = pattern.longest.first() {
-                frames = frames.max(burst.frames);
-                ns = burst.to_ns.saturating_sub(burst.from_ns);
-            }
-            if (frames, ns) > (all.longest_frames, all.longest_ns) {
-                all.longest_frames = frames;
-                all.longest_ns = ns;
-            }
-        }
-        Some(all)
     }
 }
 

@@ -6,14 +6,14 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::bound::{Bound, BoundsDistinction, Moments, Side, Trials};
+use super::bound::{Bound, BoundsDistinction, Side, Trials};
 use super::database::{Bounds, Database};
 use super::end::End;
 use super::goal::{Goal, seconds};
 use super::maximum::{MaximumLoad, MaximumSource};
-use crate::limit::Limit;
+use crate::limit::{Limit, LimitedBy};
 use crate::sustained::Criteria;
-use crate::thresholds::STALL_WINDOWS;
+use crate::sustained::moments::Moments;
 
 /// The quality of a goal's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -189,13 +189,23 @@ impl GoalResult {
         self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))
     }
 
+    /// What limits its load, in one word of a table, by the upper bound that [`Self::best_upper`] gives.
+    pub fn limited_by(&self) -> Option<LimitedBy> {
+        let mut at_bound = None;
+        if let Some(upper) = self.best_upper() {
+            let lost = upper.losses.as_ref().map_or(&[][..], |losses| &losses.lost);
+            at_bound =
+                LimitedBy::from_losses(lost, upper.backlogged.map_or(0, |backlogged| backlogged.frames));
+        }
+        at_bound.or_else(|| LimitedBy::from_limit(None, self.limit))
+    }
+
     /// When frames were lost at the upper bound, if in single moments and not because the load was too high.
     pub fn stalls(&self) -> Option<Moments> {
         // Frames that were not read as fast as they arrived are no moments.
         let upper = self.best_upper().filter(|upper| !upper.is_too_much_to_take())?;
         let moments = upper.losses.as_ref()?.moments?;
-        (moments.lossy_windows > 0 && moments.lossy_windows * STALL_WINDOWS < moments.windows)
-            .then_some(moments)
+        moments.are_few().then_some(moments)
     }
 
     /// Numbers of the trials that support its bounds, including those of the coarser target. Duplicates are possible.
@@ -239,11 +249,91 @@ fn why_irregular(
     }
 }
 
-/// The limiting component, by losses or backlog at an upper bound. Next to a backlog, minor losses are not the cause.
+/// The limiting component, by losses or backlog at an upper bound.
 fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
-    if upper.is_too_much_to_take() {
-        return Some(Limit::Application);
-    }
+    let lost = upper.losses.as_ref().map_or(&[][..], |losses| &losses.lost);
     let of_bound = upper.trials.iter().filter_map(|&number| trials.get(number));
-    Limit::from_trials(&upper.losses.as_ref()?.lost, of_bound, trials.burst_frames())
+    Limit::from_trials(lost, of_bound, trials.burst_frames())
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::ledger::LostAt;
+    use capbench_model::places::Place;
+    use capbench_model::trial::{Emptying, Load, Phase, TrialResult};
+
+    use super::*;
+    use crate::limit::tests::in_one_window;
+    use crate::search::preset::goals_of_preset;
+    use crate::search::{Backlogged, Losses};
+
+    /// An upper bound whose trials lost this many frames in a ring, and delivered others only because buffers had room.
+    fn upper(lost: u64, buffered: u64) -> Bound {
+        let lost_at = vec![LostAt { place: Place::Ring, frames: lost }];
+        Bound {
+            intended_pps: 1e6,
+            achieved_pps: 1e6,
+            seconds: 10.0,
+            trials: vec![1],
+            high_loss: None,
+            losses: Some(Losses { lost: lost_at, most_of_a_trial: 0.01, moments: None }),
+            backlogged: Some(Backlogged { frames: buffered, all_frames: buffered + lost }),
+            disturbed: Vec::new(),
+        }
+    }
+
+    fn result(upper: Option<Bound>, coarser_upper: Option<Bound>) -> GoalResult {
+        let so_far = coarser_upper.map(|coarser| SoFar {
+            trial_duration: Duration::from_secs(1),
+            duration_sum: Duration::from_secs(2),
+            lower: Bound { losses: None, backlogged: None, ..coarser.clone() },
+            upper: coarser,
+            relative_width: 0.1,
+        });
+        GoalResult {
+            goal: goals_of_preset("ndr").unwrap().remove(0),
+            status: Status::Irregular,
+            reason: None,
+            lower: None,
+            upper,
+            relative_width: None,
+            conditional_throughput_pps: None,
+            so_far,
+            distinction: None,
+            limit: Some(Limit::Application),
+        }
+    }
+
+    #[test]
+    fn a_table_names_the_application_where_more_frames_were_buffered_than_a_place_lost() {
+        let limited_by = |lost, buffered| result(Some(upper(lost, buffered)), None).limited_by();
+        assert_eq!(limited_by(100, 20_000), Some(LimitedBy::Application));
+        assert_eq!(limited_by(20_000, 100), Some(LimitedBy::Place(Place::Ring)));
+    }
+
+    #[test]
+    fn the_bound_of_a_coarser_target_shows_what_limits_like_any_other() {
+        let coarser = result(None, Some(upper(20_000, 100)));
+        assert_eq!(coarser.limited_by(), Some(LimitedBy::Place(Place::Ring)));
+    }
+
+    #[test]
+    fn one_trial_of_several_that_was_behind_does_not_make_the_application_the_limit() {
+        let mut trials: Vec<TrialResult> = Vec::new();
+        for (number, lost, after_s) in [(1, 50, 0.0), (2, 50, 0.0), (3, 0, 0.25)] {
+            let load = Load::Rate("100k".parse().unwrap());
+            let measured = measured(100_000, 100_000, 100_000 - lost, lost);
+            let second = Duration::from_secs(1);
+            let mut trial = measured.result(number, Phase::Search, &profile("recv"), load, second);
+            trial.emptying = Some(Emptying { after_s, holds_s: 0.0 });
+            trial.loss_pattern = (lost > 0).then(|| in_one_window(100_000, lost, false));
+            trial.cpu.batches = 100_000;
+            trials.push(trial);
+        }
+        let losses = Losses::from_trials(&trials.iter().collect::<Vec<_>>());
+        let bound = Bound { trials: vec![1, 2, 3], losses, ..upper(100, 20_000) };
+        assert!(bound.is_too_much_to_take(), "all buffered frames are more than all lost ones");
+        assert_eq!(limit(&bound, &Trials::new(&trials, 1)), Some(Limit::Ring));
+    }
 }

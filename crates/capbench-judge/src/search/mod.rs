@@ -25,7 +25,7 @@ pub mod preset;
 pub mod ranking;
 pub mod warning;
 
-pub use bound::{Backlogged, Bound, BoundsDistinction, Buffered, HighLoss, Losses, Moments};
+pub use bound::{Backlogged, Bound, BoundsDistinction, Buffered, HighLoss, Losses};
 pub use end::End;
 pub use goal::{Goal, Strategy, Width};
 pub use goal_result::{GoalResult, Reason, SoFar, Status};
@@ -38,3 +38,4 @@ pub use preset::{PresetGoal, presets};
 pub use warning::SearchWarning;
 
 pub use crate::ratio::Ratio;
+pub use crate::sustained::moments::Moments;

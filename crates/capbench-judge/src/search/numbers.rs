@@ -6,12 +6,13 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::bound::{self, Moments, Trials};
+use super::bound::{self, Trials};
 use super::database::{Bounds, Database};
 use super::goal_result::{GoalResult, Status};
 use super::preset::goals_of_preset;
 use crate::ratio::Ratio;
 use crate::sustained::Criteria;
+use crate::sustained::moments::{Moments, loses_throughout};
 use capbench_model::statistics::counts;
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -152,7 +153,8 @@ impl LossEvents {
         let mut counted: Vec<&TrialResult> = Vec::new();
         for (load, observed) in seen.loads() {
             let trials = by_number.observed_trials(observed);
-            let overloaded = trials.iter().filter(|trial| by_number.is_overloaded(trial)).count();
+            let overloaded =
+                trials.iter().filter(|trial| loses_throughout(trial, by_number.burst_frames())).count();
             if 2 * overloaded >= trials.len() {
                 break;
             }

@@ -1,7 +1,7 @@
 //! What puts it in doubt whether a soak sustained its load.
 
 use super::record::SoakRecord;
-use crate::thresholds::NOTED_SOAK_SHARE;
+use crate::thresholds::DOUBTFUL_SOAK_SHARE;
 
 /// Reasons to doubt that a soak sustained its load. Frames that no counter explains are no such reason: it is known
 /// whether they were delivered, and only the place of the loss is unknown.
@@ -33,7 +33,7 @@ impl SoakDoubts {
 
 /// A share that matters. One clock read at the end of a segment, or a stall at the end of one segment in hundreds, leaves far less.
 fn noted(share: f64) -> Option<f64> {
-    if share > NOTED_SOAK_SHARE { Some(share) } else { None }
+    if share > DOUBTFUL_SOAK_SHARE { Some(share) } else { None }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::noise::{self, NoisySegments};
 use super::segment::Segment;
-use crate::thresholds::NOTED_SOAK_SHARE;
+use crate::thresholds::CUT_SOAK_SHARE;
 use capbench_model::ledger::Entry;
 use capbench_model::loss_pattern::Burst;
 use capbench_model::noise::Noise;
@@ -210,7 +210,7 @@ impl SoakRecord {
     /// Whether it ended before its planned time of sending: it was stopped or killed, or an error ended it.
     pub fn is_cut_short(&self) -> bool {
         let sending_s = self.whole.as_ref().map_or(0.0, |whole| whole.sending_s);
-        sending_s < self.planned_s * (1.0 - NOTED_SOAK_SHARE)
+        sending_s < self.planned_s * (1.0 - CUT_SOAK_SHARE)
     }
 
     /// Share of the sent frames that was lost.

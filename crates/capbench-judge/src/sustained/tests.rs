@@ -5,7 +5,6 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::for_tests::{measured, profile};
-use capbench_model::loss_pattern::{LossPattern, Spread};
 use capbench_model::trial::{Emptying, Load, Phase, TrialResult};
 
 use super::*;
@@ -87,19 +86,6 @@ fn a_loss_is_the_methods_own_if_it_is_twice_what_others_took() {
     for (lost, is_own) in [(78_000, false), (82_000, true)] {
         assert_eq!(is_of_method(&disturbed(trial(100_000, lost), 0.6)), is_own, "{lost} frames at 60 %");
     }
-}
-
-#[test]
-fn a_loss_is_of_a_moment_if_it_is_one_run_or_in_one_of_three_windows() {
-    let in_windows = |windows, lossy, longest| {
-        let bursts = Spread { max: Some(longest), ..Spread::default() };
-        let pattern = LossPattern { bursts, ..LossPattern::in_windows(100_000, 100, windows, lossy) };
-        is_of_a_moment(&TrialResult { loss_pattern: Some(pattern), ..trial(100_000, 100) })
-    };
-    assert!(in_windows(3, 1, 1) && !in_windows(2, 1, 1), "one window of few may be all of the trial");
-    assert!(!in_windows(4, 2, 1));
-    assert!(in_windows(2, 2, 51) && !in_windows(2, 2, 50), "most are consecutive");
-    assert!(!is_of_a_moment(&trial(100_000, 100)), "not inspected");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bursts::BurstEnd;
+use crate::bursts::{BurstEnd, BurstLengths};
 use capbench_model::ledger::LostAt;
 
 /// One search for the longest burst without loss. It begins with an overload: a trial at the rate of the bursts that is long enough to fill
@@ -84,21 +84,19 @@ impl BackToBack {
             burst_rates.push(search.burst_pps);
             drain_rates.push(search.drained_pps);
         }
-        let frames: Vec<f64> = lengths.iter().map(|frames| *frames as f64).collect();
-        let mean_frames = mean(&frames);
+        let found = BurstLengths::from_frames(&lengths);
         let mut implied_buffer_s = None;
         let mut drain_corrected_buffer_s = None;
-        if let (Some(frames), Some(burst_pps)) = (mean_frames, mean(&burst_rates)) {
-            let implied_s = frames / burst_pps;
-            implied_buffer_s = Some(implied_s);
+        if let (Some(found), Some(burst_pps)) = (found, mean(&burst_rates)) {
+            implied_buffer_s = Some(found.implied_buffer_s(burst_pps));
             drain_corrected_buffer_s =
-                mean(&drain_rates).map(|drained_pps| implied_s * (1.0 - drained_pps / burst_pps));
+                mean(&drain_rates).map(|read_pps| found.corrected_buffer_s(burst_pps, read_pps));
         }
         Some(Self {
-            mean_frames,
-            least_frames: lengths.iter().min().copied(),
-            most_frames: lengths.iter().max().copied(),
-            deviation_frames: deviation(&frames),
+            mean_frames: found.map(|found| found.mean_frames),
+            least_frames: found.map(|found| found.least_frames),
+            most_frames: found.map(|found| found.most_frames),
+            deviation_frames: found.and_then(|found| found.deviation_frames),
             implied_buffer_s,
             drain_corrected_buffer_s,
             searches,
@@ -112,16 +110,6 @@ fn mean(values: &[f64]) -> Option<f64> {
         return None;
     }
     Some(values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// The standard deviation; `None` with fewer than two values.
-fn deviation(values: &[f64]) -> Option<f64> {
-    if values.len() < 2 {
-        return None;
-    }
-    let mean = mean(values)?;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
 #[cfg(test)]

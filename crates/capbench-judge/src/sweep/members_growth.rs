@@ -8,7 +8,6 @@ use crate::limit::Limit;
 use crate::sustained::is_rate_sent;
 use crate::thresholds::USEFUL_MEMBERS_GAIN;
 use capbench_model::members::MOST_MEMBERS;
-use capbench_model::statistics::by_key;
 use capbench_model::statistics::scalability::{Law, ScalabilityFit};
 use capbench_model::trial::{Load, TrialResult};
 
@@ -28,16 +27,6 @@ impl MembersStep<'_> {
         self.trials.iter().map(|trial| sustained_pps(trial)).collect()
     }
 
-    /// What limited most of its trials.
-    fn limit(&self) -> Limit {
-        for (limit, trials) in by_key(&self.trials, |trial| Limit::of_members(trial)) {
-            if 2 * trials.len() > self.trials.len() {
-                return limit;
-            }
-        }
-        Limit::Unknown
-    }
-
     /// Whether its rate is worth its members, in comparison with fewer of them.
     fn is_worth(&self, fewer: &Self) -> bool {
         let members_gain = self.members / fewer.members - 1.0;
@@ -55,7 +44,7 @@ impl MembersStep<'_> {
 impl Scaling {
     /// How the rate grows over the steps, by rising number of members.
     pub fn from_steps(steps: &[MembersStep<'_>], load: Load) -> Self {
-        let limits: Vec<Limit> = steps.iter().map(MembersStep::limit).collect();
+        let limits: Vec<Limit> = steps.iter().map(|step| Limit::of_members(&step.trials)).collect();
         let mut rates = Vec::new();
         for (step, limit) in steps.iter().zip(&limits) {
             if *limit == Limit::Members {

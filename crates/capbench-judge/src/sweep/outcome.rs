@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
 use super::scaling::Scaling;
-use crate::limit::Limit;
+use crate::limit::{Limit, is_kernel_limit, is_receive_work};
 use crate::sustained::{Visits, is_sustained};
-use crate::thresholds::UNSATURATED_READ_SHARE;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
@@ -143,8 +142,7 @@ impl Reading {
 
     /// Whether only the kernel's receive work was the limit: it dropped frames, and the application read all that it passed on.
     pub fn is_limited_by_kernel(&self) -> bool {
-        let refused_share = self.lost_share(|place| matches!(place, Place::LinkQueue | Place::Backlog));
-        !self.is_saturated() && refused_share > 1.0 - UNSATURATED_READ_SHARE
+        is_kernel_limit(self.is_saturated(), self.lost_share(is_receive_work))
     }
 
     /// Frames per second that reached the method.

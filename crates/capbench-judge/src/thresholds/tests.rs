@@ -19,11 +19,8 @@ use capbench_model::trial::{Load, Phase, TrialResult};
 use crate::comparison::samples::Fastest;
 use crate::recommendation::Cost;
 use crate::rfc2544::recovery::{Recovery, recovery};
-use crate::search::bound::{Bound, Losses, Moments, Trials};
 use crate::search::maximum::{SelfTest, Try};
-use crate::search::preset::goals_of_preset;
 use crate::search::warning::{SearchWarning, SelfTestCause};
-use crate::search::{GoalResult, Status};
 use crate::sweep::contrasts::{Evidence, Lead};
 use crate::sweep::outcome::Series;
 use crate::sweep::regimes::{Saturated, find};
@@ -117,46 +114,6 @@ fn a_path_recovered_if_a_tenth_of_the_time_is_quiet() {
         };
         let found = recovery(&trial, &step);
         assert_eq!(matches!(found, Recovery::Recovered { .. }), is_recovered, "{found:?}");
-    }
-}
-
-#[test]
-fn a_trial_without_inspection_is_an_overload_from_one_percent_on() {
-    for (lost, is_overloaded) in [(800, false), (1250, true)] {
-        let trial = TrialResult { loss_pattern: None, ..trial(100_000, lost) };
-        let trials = [trial];
-        assert_eq!(Trials::new(&trials, 1).is_overloaded(&trials[0]), is_overloaded, "{lost} lost frames");
-    }
-}
-
-#[test]
-fn moments_with_loss_are_stalls_in_less_than_a_quarter_of_the_windows() {
-    for (lossy_windows, are_stalls) in [(20, true), (30, false)] {
-        let moments = Moments { windows: 100, lossy_windows, ..Moments::default() };
-        let losses = Losses { lost: Vec::new(), most_of_a_trial: 0.01, moments: Some(moments) };
-        let upper = Bound {
-            intended_pps: 1e6,
-            achieved_pps: 1e6,
-            seconds: 10.0,
-            trials: vec![1],
-            high_loss: None,
-            losses: Some(losses),
-            backlogged: None,
-            disturbed: Vec::new(),
-        };
-        let result = GoalResult {
-            goal: goals_of_preset("ndr").unwrap().remove(0),
-            status: Status::Irregular,
-            reason: None,
-            lower: None,
-            upper: Some(upper),
-            relative_width: None,
-            conditional_throughput_pps: None,
-            so_far: None,
-            distinction: None,
-            limit: None,
-        };
-        assert_eq!(result.stalls().is_some(), are_stalls, "{lossy_windows} of 100 windows");
     }
 }
 

@@ -19,6 +19,7 @@ use capbench_host::tracer::losses;
 use capbench_model::arrivals::StreamArrivals;
 use capbench_model::evidence::{Evidence, PeerQueue};
 use capbench_model::noise::{Noise, NoiseOfTrial};
+use capbench_model::thresholds::PLACED_RECEIVE_WORK;
 use capbench_model::traced_losses::TracedLosses;
 use capbench_model::trial::{Measured, TrialResult};
 
@@ -27,9 +28,6 @@ use super::interface_counts::InterfaceCounts;
 use super::nic::{self, Between};
 pub(super) use together::departed as departed_together;
 use together::together;
-
-/// Below this share on the chosen CPU, the kernel's receive work did not follow the placement.
-const PLACED: f64 = 0.9;
 
 /// The clocks of ends in two processes, which may be on two hosts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -228,7 +226,7 @@ impl Halves<'_> {
 
     fn noise(&self, share: Option<f64>) -> Vec<Noise> {
         let mut noise = Vec::new();
-        if share.is_some_and(|share| share < PLACED) {
+        if share.is_some_and(|share| share < PLACED_RECEIVE_WORK) {
             noise.push(Noise::KernelElsewhere);
         }
         noise.extend(self.receive.received.notes.iter().cloned());

@@ -1,8 +1,16 @@
-//! Whether a recording is complete by what its files say: statistics, drop counts and places in the recording. No stamps are needed.
+//! Whether a recording is right. Every other file asks this one.
+//!
+//! | question | answer |
+//! |---|---|
+//! | Is it right, by the stamps of its frames or by what its files say? | [`Recorded::is_right`] |
+//! | Is it complete by what its files say: statistics, drop counts, places in the recording? | [`Recorded::verdict`] |
+//! | What speaks against it by the stamps of its frames? | [`Recorded::faults_by_stamps`] |
 
+use capbench_frames::TrialId;
 use capbench_record::file::{EarlierFiles, InterfaceStatistics, RecordingPart, SectionDescription};
 
 use super::interface::RecordedInterface;
+use super::{OtherFrames, Recorded};
 
 /// A section of a file, by what it says of itself.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +85,11 @@ pub enum Finding {
         /// Its index.
         file: usize,
     },
+    /// A file was not read to its end, so that nothing is known of the rest.
+    Unreadable {
+        /// Its index.
+        file: usize,
+    },
     /// The last file has no statistics of the end: the recorder was killed, still runs, or there are later files.
     NoEnd {
         /// Its index.
@@ -100,12 +113,125 @@ impl Finding {
     /// What it means for the recording.
     pub fn meaning(self) -> Completeness {
         match self {
-            Self::NoEnd { .. }
+            Self::Unreadable { .. }
+            | Self::NoEnd { .. }
             | Self::NoStatistics { .. }
             | Self::NoOrder
             | Self::SeveralRecordings { .. } => Completeness::Unknown,
             _ => Completeness::Incomplete,
         }
+    }
+}
+
+/// What speaks against a recording by the stamps of its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultByStamps {
+    /// Frames of the trials are missing.
+    Missing {
+        /// Their number.
+        frames: u64,
+        /// All frames of the trials.
+        of: u64,
+    },
+    /// Frames are there more than once.
+    Duplicate {
+        /// The number of further copies.
+        frames: u64,
+    },
+    /// Frames are shorter than the snap length allows.
+    Truncated {
+        /// Their number.
+        frames: u64,
+    },
+    /// Frames are damaged.
+    Corrupt {
+        /// Their number.
+        frames: u64,
+    },
+    /// Frames lack the VLAN tag with which they were sent.
+    Untagged {
+        /// Their number.
+        frames: u64,
+    },
+    /// No frame of a trial is there.
+    NoFrame {
+        /// The trial.
+        trial: TrialId,
+    },
+    /// A file ends within a record.
+    EndsEarly {
+        /// Its index.
+        file: usize,
+    },
+    /// A file was not read to its end.
+    Unreadable {
+        /// Its index.
+        file: usize,
+    },
+    /// An interface's statistics report fewer losses than its drop counts.
+    Contradiction,
+}
+
+impl Recorded {
+    /// Whether stamps decide if the recording is right: a frame has one, or they were asked for.
+    pub fn has_stamps(&self) -> bool {
+        let OtherFrames { truncated, corrupt, untagged, .. } = self.other;
+        let has_own_frames = self.trials.iter().any(|trial| trial.delivered > 0);
+        self.needs_stamps || has_own_frames || truncated + corrupt + untagged > 0
+    }
+
+    /// Whether the recording is right. By stamps, every frame of every trial is there once, as sent, and the files are whole and do not
+    /// contradict themselves. Without stamps it is right if it is complete.
+    pub fn is_right(&self) -> bool {
+        if self.has_stamps() {
+            return self.faults_by_stamps().is_empty();
+        }
+        self.verdict().completeness == Completeness::Complete
+    }
+
+    /// What speaks against the recording by the stamps of its frames, the most important first.
+    pub fn faults_by_stamps(&self) -> Vec<FaultByStamps> {
+        let OtherFrames { truncated, corrupt, untagged, .. } = self.other;
+        let missing: u64 = self.trials.iter().map(|trial| trial.missing().numbers).sum();
+        let delivered: u64 = self.trials.iter().map(|trial| trial.delivered).sum();
+        let duplicates: u64 = self.trials.iter().map(|trial| trial.duplicates).sum();
+        let mut faults = Vec::new();
+        if missing > 0 {
+            faults.push(FaultByStamps::Missing { frames: missing, of: missing + delivered });
+        }
+        if duplicates > 0 {
+            faults.push(FaultByStamps::Duplicate { frames: duplicates });
+        }
+        if truncated > 0 {
+            faults.push(FaultByStamps::Truncated { frames: truncated });
+        }
+        if corrupt > 0 {
+            faults.push(FaultByStamps::Corrupt { frames: corrupt });
+        }
+        if untagged > 0 {
+            faults.push(FaultByStamps::Untagged { frames: untagged });
+        }
+        for trial in self.trials.iter().filter(|trial| trial.delivered == 0) {
+            faults.push(FaultByStamps::NoFrame { trial: trial.trial });
+        }
+        for &file in &self.early {
+            faults.push(FaultByStamps::EndsEarly { file });
+        }
+        if let Some(file) = self.unreadable {
+            faults.push(FaultByStamps::Unreadable { file });
+        }
+        if self.interfaces.iter().any(RecordedInterface::contradicts_itself) {
+            faults.push(FaultByStamps::Contradiction);
+        }
+        faults
+    }
+
+    /// The verdict by what the files say, without stamps.
+    pub fn verdict(&self) -> RecordingVerdict {
+        let mut not_whole: Vec<Finding> =
+            self.early.iter().map(|&file| Finding::EndsEarly { file }).collect();
+        not_whole.extend(self.unreadable.map(|file| Finding::Unreadable { file }));
+        RecordingVerdict::new(&self.parts, self.files, &not_whole, &self.interfaces)
     }
 }
 
@@ -150,11 +276,11 @@ impl PartRead {
 }
 
 impl RecordingVerdict {
-    /// Of the sections in their order; `early` are the indices of files that end within a record.
+    /// Of the sections in their order; `not_whole` are the findings about files that were not read as a whole.
     pub(super) fn new(
         parts: &[PartRead],
         files: usize,
-        early: &[usize],
+        not_whole: &[Finding],
         interfaces: &[RecordedInterface],
     ) -> Self {
         let lost = lost(interfaces);
@@ -167,7 +293,7 @@ impl RecordingVerdict {
             findings.push(Finding::Cut { packets: cut });
         }
         let replaced = sequence(parts, files, &mut findings);
-        findings.extend(early.iter().map(|&file| Finding::EndsEarly { file }));
+        findings.extend(not_whole);
         if let Some(last) = parts.last() {
             match parts.iter().find(|part| !part.has_statistics) {
                 Some(without) if without.part.is_none() => {

@@ -4,7 +4,7 @@
 //! | file | content |
 //! |---|---|
 //! | `missing` | the missing numbers of a trial |
-//! | `completeness` | whether a recording is complete by what its files say |
+//! | `completeness` | whether a recording is right, by the stamps of its frames or by what its files say |
 //! | `order` | the order of files, by what they say |
 //! | `interface` | the losses that a file reports for an interface, and whether it reports them at the right place |
 
@@ -21,7 +21,7 @@ use capbench_frames::{
 };
 use capbench_record::file::{CaptureReader, ETHERNET, FileError, FileFormat, Packet, ReadInterface, Record};
 
-pub use self::completeness::{Completeness, Finding, PartRead, RecordingVerdict};
+pub use self::completeness::{Completeness, FaultByStamps, Finding, PartRead, RecordingVerdict};
 pub use self::interface::RecordedInterface;
 pub use self::missing::Missing;
 use self::missing::MissingRanges;
@@ -74,6 +74,8 @@ pub struct Recorded {
     files: usize,
     /// Those that end within a record.
     early: Vec<usize>,
+    /// The file that was not read to its end.
+    unreadable: Option<usize>,
     frames: u64,
     other: OtherFrames,
     other_trials: OtherTrials,
@@ -141,6 +143,7 @@ impl Recorded {
             parts: Vec::new(),
             files: 0,
             early: Vec::new(),
+            unreadable: None,
             frames: 0,
             other: OtherFrames::default(),
             other_trials: OtherTrials::default(),
@@ -154,10 +157,14 @@ impl Recorded {
         let mut reader = match CaptureReader::new(source) {
             Ok(reader) => reader,
             Err(error) => {
+                self.unreadable = Some(self.files);
                 return FileRead { format: None, frames: 0, ends_early: false, failure: Some(error.into()) };
             }
         };
         let failure = self.read_records(&mut reader).err();
+        if failure.is_some() {
+            self.unreadable = Some(self.files);
+        }
         if reader.ends_early() {
             self.early.push(self.files);
         }
@@ -203,28 +210,6 @@ impl Recorded {
     /// Frames out of time order.
     pub fn late(&self) -> Late {
         self.late
-    }
-
-    /// Whether any frame has a stamp of the trials.
-    pub fn has_stamps(&self) -> bool {
-        let OtherFrames { truncated, corrupt, untagged, .. } = self.other;
-        truncated + corrupt + untagged > 0 || self.trials.iter().any(|trial| trial.delivered > 0)
-    }
-
-    /// The verdict by what the files say, without stamps.
-    pub fn verdict(&self) -> RecordingVerdict {
-        RecordingVerdict::new(&self.parts, self.files, &self.early, &self.interfaces)
-    }
-
-    /// Whether every frame of every trial is present once, as sent, and the files have no contradiction.
-    pub fn is_right(&self) -> bool {
-        let whole = |trial: &TrialFrames| {
-            trial.delivered > 0 && trial.duplicates == 0 && trial.missing().numbers == 0
-        };
-        let OtherFrames { truncated, corrupt, untagged, .. } = self.other;
-        self.trials.iter().all(whole)
-            && truncated + corrupt + untagged == 0
-            && self.interfaces.iter().all(|interface| !interface.contradicts_itself())
     }
 
     fn read_records(&mut self, reader: &mut CaptureReader<impl Read>) -> Result<(), RecordedError> {

@@ -8,6 +8,7 @@
 //! With several visits, the later ones come in random order and the methods alternate. With a reference method, that method runs
 //! immediately before or after each of the others, alternately.
 
+mod common_load;
 #[cfg(test)]
 mod recommendation;
 mod search_plan;
@@ -30,11 +31,8 @@ use crate::order::{Shuffle, turns};
 use crate::session::Session;
 use capbench_judge::comparison::Pair;
 use capbench_judge::search::SearchOutcome;
-use capbench_judge::sustained::{has_small_loss, is_sustained};
-use capbench_judge::thresholds::{
-    COMMON_LOAD_ROUNDS, COMMON_LOAD_SLOWEST, FIRST_COMMON_LOAD, LOWERED_COMMON_LOAD, LOWEST_COMMON_LOAD,
-    LOWEST_COMMON_LOAD_PPS, TRIAL_OVERHEAD,
-};
+use capbench_judge::sustained::moments::has_small_loss;
+use capbench_judge::thresholds::TRIAL_OVERHEAD;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
@@ -292,67 +290,5 @@ impl BenchPlan {
             .into_iter()
             .chain(again)
             .min_by(|one, other| quality(one).partial_cmp(&quality(other)).unwrap_or(Ordering::Equal)))
-    }
-
-    /// Measures all methods but the slowest at one load that they sustain. `None` if there is no such load.
-    fn common_load(
-        &self,
-        mut measured: Vec<Measured>,
-        progress: &mut Progress,
-        session: &mut Session<'_>,
-    ) -> Result<Option<Stretch>> {
-        let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
-        let least = (fastest * LOWEST_COMMON_LOAD).max(LOWEST_COMMON_LOAD_PPS).round();
-        measured.retain(|one| one.pps().is_none_or(|pps| pps >= fastest * COMMON_LOAD_SLOWEST));
-        let slowest = measured.iter().filter_map(Measured::pps).fold(f64::INFINITY, f64::min);
-        if !slowest.is_finite() {
-            return Ok(None);
-        }
-        let setups: Vec<_> = measured.into_iter().map(|one| one.setup).collect();
-        let mut rate = slowest * FIRST_COMMON_LOAD;
-        for round in 1..=COMMON_LOAD_ROUNDS {
-            rate = rate.max(least).round();
-            let Ok(pps) = Pps::new(rate) else { return Ok(None) };
-            let is_last = round == COMMON_LOAD_ROUNDS
-                || rate <= least
-                || !progress.has_time(2 * setups.len(), self.duration, session);
-            if self.round(&setups, pps, is_last, progress, session)? || session.stopped || is_last {
-                return Ok(Some(Stretch { setups, load: Load::Rate(pps), phase: Phase::CommonLoad }));
-            }
-            rate *= LOWERED_COMMON_LOAD;
-        }
-        Ok(None)
-    }
-
-    /// Measures all methods at one load, until one does not sustain it; the last round measures all. Returns whether all did.
-    fn round(
-        &self,
-        setups: &[Setup],
-        rate: Pps,
-        is_last: bool,
-        progress: &mut Progress,
-        session: &mut Session<'_>,
-    ) -> Result<bool> {
-        let mut held = true;
-        for setup in setups {
-            if !progress.fits(setup, self.duration, session) {
-                return Ok(held);
-            }
-            let result = session.trial(setup, Load::Rate(rate), self.duration, Phase::CommonLoad)?;
-            if session.stopped {
-                return Ok(false);
-            }
-            let mut is_held = result.as_ref().is_none_or(is_sustained);
-            let is_small = result.as_ref().is_some_and(has_small_loss);
-            if !is_held && is_small && progress.fits(setup, self.duration, session) {
-                let again = session.trial(setup, Load::Rate(rate), self.duration, Phase::CommonLoad)?;
-                is_held = again.as_ref().is_none_or(is_sustained);
-            }
-            held &= is_held;
-            if session.stopped || (!held && !is_last) {
-                return Ok(false);
-            }
-        }
-        Ok(held)
     }
 }

@@ -200,7 +200,7 @@ impl Memory {
         if let Some(contradiction) = line_rate::contradiction(&trial) {
             trial.invalidate(&contradiction);
         }
-        if saturation::is_overload(&trial) {
+        if saturation::is_overload(trial.sent_loss_ratio()) {
             self.overloaded_by = Some(trial.number);
         }
         trial

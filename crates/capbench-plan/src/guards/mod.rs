@@ -27,7 +27,6 @@ use std::time::Duration;
 pub use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance, Stall};
 pub use capbench_model::trial::{Guarding, Livelock, Recovery, Retried};
 pub use guarded::Guarded;
-#[cfg(test)]
 pub(crate) use saturation::is_overload;
 
 /// Limits of the guards.

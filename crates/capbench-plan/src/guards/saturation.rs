@@ -11,9 +11,9 @@ use super::{Policy, Recovery};
 use capbench_model::Result;
 use capbench_model::trial::{Load, Phase, Trial, TrialResult, Verdict};
 
-/// Whether trials after this one need a clean probe first.
-pub(crate) fn is_overload(trial: &TrialResult) -> bool {
-    trial.lost() as f64 > trial.sent as f64 * OVERLOADED_PATH_LOSS
+/// Whether trials after one that lost this share of the sent frames need a clean probe first.
+pub(crate) fn is_overload(loss_ratio: f64) -> bool {
+    loss_ratio > OVERLOADED_PATH_LOSS
 }
 
 /// Whether a probe shows that the path is ready.
@@ -73,8 +73,8 @@ mod tests {
 
     #[test]
     fn single_losses_are_no_overload() {
-        assert!(!is_overload(&trial(80, 0)));
-        assert!(is_overload(&trial(125, 0)));
+        assert!(!is_overload(trial(80, 0).sent_loss_ratio()));
+        assert!(is_overload(trial(125, 0).sent_loss_ratio()));
     }
 
     #[test]

@@ -120,31 +120,12 @@ impl BackToBackTest {
             resolution_percent: self.search.resolution,
             verifications: self.search.verifications,
             depletion_s: self.search.depletion.as_secs_f64(),
-            benchmark: self.benchmark(&searches),
+            benchmark: Benchmark::from_searches(&searches, self.throughput.get(), self.maximum.pps.get()),
             invalid_because: self.why_invalid(&searches).map(|reason| reason.to_string()),
             searches,
             ended,
         };
         Ok(Finished { outcome, trials: session.trials })
-    }
-
-    /// The benchmark of these searches; `None` without a search.
-    fn benchmark(&self, searches: &[Searched]) -> Option<Benchmark> {
-        let frames: Vec<u64> = searches.iter().map(|search| search.frames).collect();
-        let count = frames.len() as f64;
-        let average = frames.iter().sum::<u64>() as f64 / count;
-        let squares: f64 = frames.iter().map(|frames| (*frames as f64 - average).powi(2)).sum();
-        let implied = average / self.maximum.pps.get();
-        let slowest = searches.iter().filter_map(|search| search.offered_pps).min_by(f64::total_cmp);
-        Some(Benchmark {
-            average_frames: average,
-            min_frames: *frames.iter().min()?,
-            max_frames: *frames.iter().max()?,
-            stdev_frames: (frames.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
-            implied_buffer_s: implied,
-            corrected_buffer_s: implied * (1.0 - self.throughput.get() / self.maximum.pps.get()),
-            offered_percent: slowest.map(|pps| pps * 100.0 / self.maximum.pps.get()),
-        })
     }
 
     /// Why the benchmark is invalid; `None` if it is valid.

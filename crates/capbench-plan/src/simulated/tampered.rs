@@ -136,7 +136,7 @@ pub(crate) fn recovers_after(trials: u32) -> impl FnMut(u32, &mut TrialResult) {
         if left > 0 {
             left -= 1;
             lose_all(result);
-        } else if is_overload(result) {
+        } else if is_overload(result.sent_loss_ratio()) {
             left = trials;
         }
     }
@@ -250,7 +250,7 @@ pub(crate) fn assert_guards_change_nothing(
     let bare = plan(&mut path());
     // Nothing follows the last trial.
     let followed = &bare.trials[..bare.trials.len() - 1];
-    let overloads = followed.iter().filter(|trial| is_overload(trial)).count();
+    let overloads = followed.iter().filter(|trial| is_overload(trial.sent_loss_ratio())).count();
     assert!(overloads > 5, "{overloads}");
     let experiment = Experiment { plan: &plan, path, bare, overloads };
     experiment.with_an_unchanged_path();

@@ -110,7 +110,7 @@ mod tests {
         });
         let finding = json!({
             "claim": "So.", "answer": "holds", "text": "", "trials": [1],
-            "evidence": [{"what": "figures", "words": "It is {a}.", "values": {"a": {"what": "unmeasured"}}}],
+            "evidence": [{"what": "figures", "text": "It is {a}.", "values": {"a": {"what": "unmeasured"}}}],
         });
         let mut reproduction = Reproduction {
             tables: vec![serde_json::from_value(table).unwrap()],

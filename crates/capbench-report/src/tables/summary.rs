@@ -14,7 +14,7 @@ mod rfc2544;
 mod search;
 mod sweep;
 
-use capbench_judge::recommendation::LimitedBy;
+use capbench_judge::limit::LimitedBy;
 use capbench_results::Kind;
 use capbench_results::Results;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use capbench_frames::TrialId;
-use capbench_lab::recorded::{Completeness, FileOrder, FileRead, Recorded, RecordedInterface, TrialFrames};
+use capbench_lab::recorded::{FaultByStamps, FileOrder, FileRead, Recorded, RecordedInterface, TrialFrames};
 use capbench_record::file::FileFormat;
 use capbench_report::printable;
 use clap::Args;
@@ -63,12 +63,8 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     }
     recorded.end(flags.frames);
     let verdict = recorded.verdict();
-    let has_stamps = asks_for_stamps || recorded.has_stamps();
-    let is_whole = files.iter().all(|(_, read)| read.failure.is_none() && !read.ends_early);
-    let is_right = match has_stamps {
-        true => recorded.is_right() && is_whole,
-        false => verdict.completeness == Completeness::Complete && is_whole,
-    };
+    let has_stamps = recorded.has_stamps();
+    let is_right = recorded.is_right();
     if flags.json {
         print_json(&Document::new(&files, &recorded, &verdict, is_right))?;
     } else {
@@ -108,27 +104,21 @@ fn in_order(files: &[PathBuf]) -> Result<Vec<&Path>> {
 
 /// What is wrong, in one line.
 fn wrong(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
-    let other = recorded.other();
-    let sum = |of: fn(&TrialFrames) -> u64| recorded.trials().iter().map(of).sum::<u64>();
-    let missing = sum(|trial| trial.missing().numbers);
-    let counts = [
-        (sum(|trial| trial.duplicates), "duplicate"),
-        (other.truncated, "cut short"),
-        (other.corrupt, "damaged"),
-        (other.untagged, "without their VLAN tag"),
-    ];
     let mut reasons = Vec::new();
-    if missing > 0 {
-        reasons.push(lost(missing, missing + sum(|trial| trial.delivered)));
-    }
-    let counts = counts.iter().filter(|(count, _)| *count > 0);
-    reasons.extend(counts.map(|(count, what)| format!("{count} {what}")));
-    let empty = recorded.trials().iter().filter(|trial| trial.delivered == 0);
-    reasons.extend(empty.map(|trial| format!("no packet of trial {}", trial.trial.0)));
-    let cut = files.iter().filter(|(_, read)| read.ends_early);
-    reasons.extend(cut.map(|(file, _)| format!("{} ends within a record", file.display())));
-    if recorded.interfaces().iter().any(RecordedInterface::contradicts_itself) {
-        reasons.push("drop counts exceed the losses in the statistics".into());
+    for fault in recorded.faults_by_stamps() {
+        reasons.push(match fault {
+            FaultByStamps::Missing { frames, of } => lost(frames, of),
+            FaultByStamps::Duplicate { frames } => format!("{frames} duplicate"),
+            FaultByStamps::Truncated { frames } => format!("{frames} cut short"),
+            FaultByStamps::Corrupt { frames } => format!("{frames} damaged"),
+            FaultByStamps::Untagged { frames } => format!("{frames} without their VLAN tag"),
+            FaultByStamps::NoFrame { trial } => format!("no packet of trial {}", trial.0),
+            FaultByStamps::EndsEarly { file } => format!("{} ends within a record", files[file].0.display()),
+            FaultByStamps::Unreadable { file } => {
+                format!("{} cannot be read to its end", files[file].0.display())
+            }
+            FaultByStamps::Contradiction => "drop counts exceed the losses in the statistics".into(),
+        });
     }
     reasons.join(", ")
 }

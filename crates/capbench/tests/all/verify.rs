@@ -255,6 +255,22 @@ fn a_recording_without_stamps_is_verified_by_what_its_files_say() {
 }
 
 #[test]
+fn a_recording_with_an_unreadable_rest_is_neither_complete_nor_right() {
+    let mut octets = part(0, 7, EarlierFiles::Kept, &[at_end(lost(7, 7, 0))]);
+    assert_eq!(verdict(&[("a", &octets)]).1, Some(0));
+    // A block of 3 octets, which is less than the head of a block.
+    octets.extend([6, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+    let folder = Scratch::new();
+    fs::write(folder.file("a"), &octets).unwrap();
+    let output = verified(&folder, "a --json");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["right"], false);
+    assert_eq!(document["recording"]["completeness"], "unknown");
+    assert_eq!(document["recording"]["findings"][0], "a cannot be read to its end");
+}
+
+#[test]
 fn a_ring_is_complete_with_all_of_its_files() {
     let [a, b, c] = three(EarlierFiles::Ring(3), 1000);
     let [a, b, c] = [("r0", &a[..]), ("r1", &b[..]), ("r2", &c[..])];

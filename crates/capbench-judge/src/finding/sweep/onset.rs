@@ -13,14 +13,13 @@
 //! So a point can be neither clean nor lossy: frames were lost in a minority of the visits. And a point can fall short without a
 //! loss: only buffers prevent loss there, and a longer trial loses frames.
 
-use capbench_model::trial::{TrialResult, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::loss::{BufferedAtPoint, HiddenByBuffers, LimitFrom, LossAtPoint, hidden_by_buffers, limits};
 use super::point::{SweepPoint, SweepSeries, points_of};
 use super::{SweepFinding, found};
 use crate::finding::Found;
-use crate::sustained::is_load_sent;
+use crate::limit::is_generator_limit;
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 
 /// Loss that begins at a point of an ordered axis.
@@ -217,7 +216,7 @@ fn generator_limits(swept: &Swept<'_>, readings: &[Reading]) -> Option<Generator
         if reading.is_saturated() {
             is_application_limit = true;
         } else {
-            is_limit |= swept.trials_of(reading).any(is_limited_by_generator);
+            is_limit |= swept.trials_of(reading).any(is_generator_limit);
         }
     }
     match (is_limit, is_application_limit) {
@@ -225,8 +224,4 @@ fn generator_limits(swept: &Swept<'_>, readings: &[Reading]) -> Option<Generator
         (true, true) => Some(GeneratorLimits::WhereItKeepsUp),
         (true, false) => Some(GeneratorLimits::Everywhere),
     }
-}
-
-fn is_limited_by_generator(trial: &TrialResult) -> bool {
-    trial.intended_pps.is_none() || trial.verdict == Verdict::GeneratorLimited && !is_load_sent(trial)
 }

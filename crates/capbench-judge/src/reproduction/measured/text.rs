@@ -35,7 +35,7 @@ impl<'v, 'm> TextValues<'v, 'm> {
                 values.insert(name.to_string(), value);
             }
         }
-        ClaimText { words: words.into(), values }
+        ClaimText { text: words.into(), values }
     }
 
     fn value(&mut self, name: &str) -> Option<ClaimValue> {

@@ -2,13 +2,11 @@
 
 use capbench_host::accounts::kernel_work::{ApplicationTime, KernelReceive, application_time, foreign_ns};
 use capbench_model::noise::Noise;
+use capbench_model::thresholds::FOREIGN_WORK_IN_ACCOUNT;
 use capbench_model::trial::CpuAccount;
 
 use super::Halves;
 use super::disturbance::wakeups;
-
-/// Share of a CPU's busy time that foreign work may take without spoiling the CPU's account.
-const FOREIGN: f64 = 0.05;
 
 impl Halves<'_> {
     pub(super) fn cpu(&self, noise: &mut Vec<Noise>) -> CpuAccount {
@@ -112,6 +110,6 @@ impl Halves<'_> {
         let (Some(times), Some(kernel)) = (times, &cpus.kernel) else { return false };
         let own_ns = received.cpu_ns + kernel.napi_threads_ns + 2 * kernel.resolution_ns;
         foreign_ns(&times, cpus.receiving_ns, own_ns, wakeups(received), Some(kernel)) as f64
-            > busy_ns as f64 * FOREIGN
+            > busy_ns as f64 * FOREIGN_WORK_IN_ACCOUNT
     }
 }

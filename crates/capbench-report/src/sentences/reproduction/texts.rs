@@ -13,7 +13,7 @@ use crate::naming::many;
 
 /// A text of a claim, with the values that it names.
 pub(super) fn claim_text(text: &ClaimText) -> String {
-    fill(&text.words, |name| text.values.get(name).map(value_words))
+    fill(&text.text, |name| text.values.get(name).map(value_words))
 }
 
 fn value_words(value: &ClaimValue) -> String {
@@ -129,7 +129,7 @@ mod tests {
 
     fn filled(value: ClaimValue) -> String {
         let values = BTreeMap::from([("a".to_string(), value)]);
-        claim_text(&ClaimText { words: "Here {a}, {b}.".into(), values })
+        claim_text(&ClaimText { text: "Here {a}, {b}.".into(), values })
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
         let each = |share| {
             let value = ClaimValue::Figure { quantity: Quantity::Captured, value: share };
             ClaimText {
-                words: "{0.captured} %".into(),
+                text: "{0.captured} %".into(),
                 values: BTreeMap::from([("0.captured".into(), value)]),
             }
         };

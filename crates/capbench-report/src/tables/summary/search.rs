@@ -1,6 +1,5 @@
 //! The table of a search: for each goal the highest load that was sustained, and the lowest that was not.
 
-use capbench_judge::recommendation::LimitedBy;
 use capbench_judge::search::ranking::{goals, ranked_goals};
 use capbench_judge::search::{Bound, GoalResult};
 use capbench_results::Results;
@@ -34,15 +33,13 @@ fn goal_fields(goal: &GoalResult) -> Fields {
         Some(so_far) => (Some(so_far.relative_width), "so far *"),
         None => (goal.relative_width, quality(goal.status)),
     };
-    let losses = goal.upper.as_ref().and_then(|upper| upper.losses.as_ref());
-    let lost_at = losses.and_then(|losses| losses.lost.first()).map(|lost| lost.place);
     Fields::new()
         .words("goal", "goal", goal.goal.name.as_str())
         .figure("lower_pps", "sustained", lower_bound(goal.status, best_lower(goal)))
         .figure("upper_pps", "not sustained", upper_bound(best_upper(goal)))
         .figure("relative_width_ratio", "width", Cell::number_or_empty(width))
         .words("status", "result", result)
-        .words("limit", "limited by", LimitedBy::of_limit(lost_at, goal.limit).map(limit_word))
+        .words("limit", "limited by", goal.limited_by().map(limit_word))
 }
 
 fn has_bound(goal: &GoalResult) -> bool {

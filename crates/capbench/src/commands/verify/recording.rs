@@ -55,6 +55,7 @@ pub(super) fn words(finding: Finding, verdict: &RecordingVerdict, files: &[(&Pat
             format!("{files} of the {of} files of the ring")
         }
         Finding::EndsEarly { file } => format!("{} ends within a record", name(file)),
+        Finding::Unreadable { file } => format!("{} cannot be read to its end", name(file)),
         Finding::NoEnd { file } => format!(
             "{} has no statistics of the end: the recorder was killed, still runs, or a later file is missing",
             name(file)
