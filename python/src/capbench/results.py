@@ -182,7 +182,7 @@ class Change(TypedDict):
     low: NotRequired[float]
     """Lower limit of the change, at the level of `LEVEL`; absent if there are too few trials."""
     middle: float
-    """The change that makes both sides equal (Hodges and Lehmann)."""
+    """The change that makes both sides equal (Hodges and Lehmann), between the limits."""
 
 
 class ClaimEvidenceCannotRun(TypedDict):
@@ -677,7 +677,7 @@ class EndInvalid(TypedDict):
 
 
 class EndAboveLineRate(TypedDict):
-    """A rate above the capacity of the link: counts or clock are wrong."""
+    """A trial shows a rate above the capacity of the link: counts or clock are wrong."""
 
     how: Literal['above_line_rate']
     trial: int
@@ -753,7 +753,7 @@ class Estimate(TypedDict):
 
 
 class Evidence(TypedDict):
-    """How likely chance alone causes a difference somewhere in a search."""
+    """How likely chance alone causes a difference somewhere among all comparisons of a question."""
 
     by_chance: float
     """The probability after the correction."""
@@ -894,7 +894,7 @@ class FactSoakBuffered(TypedDict):
     buffered_segments: int
     """Segments at whose end frames were in buffers."""
     frames: int
-    """These frames."""
+    """The frames that were delivered only because of that."""
     ratio: float
     """Share of the sent frames."""
     segments: int
@@ -1157,9 +1157,9 @@ class FactBenchCostsEqual(TypedDict):
 
     about: Literal['bench']
     at_pps: NotRequired[float]
-    """At which load, in packets per second."""
+    """The load at which it is compared, in packets per second."""
     time: ComparedTime
-    """Which time."""
+    """Which time is compared."""
     what: Literal['costs_equal']
 
 
@@ -1474,7 +1474,7 @@ class Interval(TypedDict):
     lossy: int
     """Segments that lost frames."""
     lost: dict[str, int]
-    """Lost frames by the name of the place."""
+    """Lost frames by place."""
     reordered: int
     """Frames that arrived after a later one."""
     resident_bytes: int | None
@@ -1761,7 +1761,7 @@ class LimitBasis(TypedDict):
     """What a limit is based on."""
 
     comparisons: int
-    """Comparisons."""
+    """Number of comparisons."""
     level: float
     """The confidence level for all comparisons together."""
     points: int
@@ -2985,21 +2985,21 @@ class Rings(TypedDict):
 
 
 class RiseAnswerHardlyAnyLoss(TypedDict):
-    """It cannot: hardly a packet is lost."""
+    """The rate cannot rise with the work, because hardly a packet is lost."""
 
     is_clean: bool
-    """Whether none is."""
+    """Whether no packet is lost in any visit."""
     known: Literal['hardly_any_loss']
     up_to: str
     """The last point."""
 
 
 class RiseAnswerUndecided(TypedDict):
-    """The visits do not decide it."""
+    """The visits are too few to decide whether the rate rises."""
 
     known: Literal['undecided']
     points: int
-    """Points."""
+    """Number of points."""
     visits: int
     """Visits of each point."""
 
@@ -3093,11 +3093,11 @@ class SearchNeed(TypedDict):
     """What a search takes, by an estimate."""
 
     time_s: float
-    """Time in all."""
+    """Time of the whole search, in seconds."""
     traffic_s: float
-    """Time of sending."""
+    """Time of sending, in seconds."""
     trials: int
-    """Trials."""
+    """Number of trials."""
 
 
 class SearchWarningUnequalDurations(TypedDict):
@@ -3120,13 +3120,13 @@ class SearchWarningMayNotSuffice(TypedDict):
     """The allowed time or traffic may not suffice."""
 
     allowed_s: float
-    """What is allowed."""
+    """The allowed time in seconds."""
     chance: ChanceToSuffice
-    """How likely it is too little."""
+    """How likely that suffices."""
     need: SearchNeed
     """What the goals can need."""
     of: Allowance
-    """Of what."""
+    """What is allowed: time of the search, or of sending."""
     what: Literal['may_not_suffice']
 
 
@@ -3304,10 +3304,10 @@ class SoakSetUp(TypedDict):
 
 
 class SocketAnswerHardlyAnyLoss(TypedDict):
-    """It cannot: hardly a packet is lost with either."""
+    """The ring cannot be behind, because hardly a packet is lost with either method."""
 
     is_clean: bool
-    """Whether none is."""
+    """Whether no packet is lost in any visit."""
     known: Literal['hardly_any_loss']
 
 
@@ -4348,11 +4348,11 @@ class Contrast(TypedDict):
     """One figure on both sides."""
 
     by_chance: NotRequired[float]
-    """The probability that chance distributes the figures this unevenly or more; absent if there are too few."""
+    """The probability that chance alone distributes the figures over both sides at least this unevenly; absent if there are too few figures."""
     change: Change
     """The change."""
     corrected: NotRequired[float]
-    """The same, corrected after Holm for all tests."""
+    """This probability, corrected after Holm for all tests; absent if the figure could not be tested."""
     judgement: Judgement
     """The judgement."""
     measure: Measure
@@ -4793,9 +4793,9 @@ class FactTrialsStalled(TypedDict):
     lost_meanwhile: NotRequired[LostMeanwhile]
     """Frames lost in the softirq backlog meanwhile; absent if none was."""
     stalls: int
-    """How often."""
+    """How often it stalled."""
     trials: int
-    """In how many trials."""
+    """In how many trials it stalled."""
     what: Literal['stalled']
 
 
@@ -4907,7 +4907,7 @@ class FactBenchCostsDiffer(TypedDict):
 
     about: Literal['bench']
     at_pps: NotRequired[float]
-    """At which load, in packets per second."""
+    """The load at which it is compared, in packets per second."""
     cheapest: list[str]
     """The methods with the least."""
     cheapest_time: NsRange
@@ -4917,7 +4917,7 @@ class FactBenchCostsDiffer(TypedDict):
     dearest_time: NsRange
     """Its time per packet."""
     time: ComparedTime
-    """Which time."""
+    """Which time is compared."""
     what: Literal['costs_differ']
 
 
@@ -4935,7 +4935,7 @@ class FactComparisonNote(TypedDict):
 
     about: Literal['comparison']
     note: ComparisonNote
-    """What."""
+    """The note."""
     what: Literal['note']
 
 
@@ -5059,7 +5059,7 @@ class KeptPointsOnly(TypedDict):
 
     keeps_up: Literal['only']
     points: list[SweepPoint]
-    """These."""
+    """The points at which the method keeps up."""
 
 
 KeptPoints: TypeAlias = KeptPointsNowhere | KeptPointsEverywhere | KeptPointsUpTo | KeptPointsFrom | KeptPointsOnly
@@ -5549,7 +5549,7 @@ RingGeometry: TypeAlias = RingGeometryReceiveBuffer | RingGeometrySlots | RingGe
 
 
 class RiseAnswerAppears(TypedDict):
-    """It does."""
+    """The rate rises with the work."""
 
     known: Literal['appears']
     rise: LargestRise
@@ -5557,7 +5557,7 @@ class RiseAnswerAppears(TypedDict):
 
 
 class RiseAnswerDoesNotAppear(TypedDict):
-    """It does not, as far as the visits exclude it."""
+    """The rate does not rise by more than the visits exclude."""
 
     excluded: Excluded
     """What is excluded."""
@@ -5751,7 +5751,7 @@ class SelfTest(TypedDict):
 
 
 class SetUp(TypedDict):
-    """What trials have in common in which methods are compared."""
+    """What trials must have in common for a comparison of their methods."""
 
     frame_size: SizeLabel
     """The frame size with FCS, or the name of a mix."""
@@ -5776,7 +5776,7 @@ SharesOfMembers: TypeAlias = SharesOfMembersEqual | SharesOfMembersUnequal
 
 
 class SocketAnswerRingBehind(TypedDict):
-    """It does."""
+    """The ring captures less."""
 
     evidence: Evidence
     """The evidence."""
@@ -5786,7 +5786,7 @@ class SocketAnswerRingBehind(TypedDict):
 
 
 class SocketAnswerUndecided(TypedDict):
-    """The visits exclude nothing."""
+    """The visits are too few to exclude that the ring is behind."""
 
     known: Literal['undecided']
     ring_ahead: NotRequired[RingAhead]
@@ -5796,7 +5796,7 @@ class SocketAnswerUndecided(TypedDict):
 
 
 class SocketAnswerRingAhead(TypedDict):
-    """It sustains more."""
+    """The ring sustains more."""
 
     ahead: RingAhead
     """Where."""
@@ -6052,7 +6052,7 @@ BufferGrowth: TypeAlias = BufferGrowthAtEveryStep | BufferGrowthStops
 
 
 class Burst2(TypedDict):
-    """One search."""
+    """One search for the longest burst without loss. It begins with an overload: a trial at the rate of the bursts that is long enough to fill the buffer."""
 
     because: NotRequired[str]
     """The invalid trial that ended the search in words, for readers of the file. The report makes them when the sweep is saved."""
@@ -6061,7 +6061,7 @@ class Burst2(TypedDict):
     burst_pps: float
     """The rate of the burst."""
     drained_pps: float
-    """The rate at which the application read frames under that load, once its buffer was full."""
+    """The rate at which the application read frames in the overload, once its buffer was full."""
     end: BurstEnd
     """How it ended."""
     frames: int | None
@@ -6570,9 +6570,9 @@ class FactBenchOtherSetUps(TypedDict):
 
     about: Literal['bench']
     alike: int
-    """In how many of them it is best or equal."""
+    """In how many other set-ups the method is best, or equal to the best."""
     better: list[BetterElsewhere]
-    """Methods that are better in the rest."""
+    """The best method of each of the remaining set-ups."""
     method: str
     """Its best method."""
     others: int
@@ -6587,7 +6587,7 @@ class FactComparisonRunsDiffer(TypedDict):
 
     about: Literal['comparison']
     difference: RunsDifference
-    """In what."""
+    """The difference."""
     what: Literal['runs_differ']
 
 
@@ -6826,22 +6826,22 @@ RingAnswer: TypeAlias = RingAnswerNoRing | RingAnswerNoSocket | RingAnswerAgains
 
 
 class BackToBack(TypedDict):
-    """All searches at one point."""
+    """All searches at one point. The figures are those of the searches that found a longest burst. A search that reached the limit of lengths did not, so it is left out."""
 
     corrected_buffer_s: NotRequired[float | None]
     """What early versions called `drain_corrected_buffer_s`."""
     deviation_frames: float | None
-    """Their standard deviation."""
+    """Standard deviation of their lengths, in frames."""
     drain_corrected_buffer_s: NotRequired[float | None]
-    """The same minus the frames delivered meanwhile: `implied x (1 - drained / burst rate)`, seconds."""
+    """How long the buffer lasts without the frames that were read from it meanwhile: `implied x (1 - drained / burst rate)`, seconds."""
     implied_buffer_s: float | None
     """`mean_frames` divided by the rate of the burst, seconds."""
     least_frames: int | None
-    """The minimum."""
+    """The shortest of the longest bursts, in frames."""
     mean_frames: float | None
-    """Mean frames of the searches that found a burst: the benchmark."""
+    """Mean length of the longest bursts, in frames: the benchmark."""
     most_frames: int | None
-    """The maximum."""
+    """The longest of them, in frames."""
     searches: list[Burst2]
     """The searches."""
 
@@ -7309,7 +7309,7 @@ class FactTrialsNoisy(TypedDict):
     noise: Noise
     """The reason."""
     noisy_trials: int
-    """How many are."""
+    """How many trials are noisy for it."""
     what: Literal['noisy']
 
 
