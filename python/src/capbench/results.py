@@ -46,6 +46,10 @@ AxisKind: TypeAlias = Literal['work', 'size', 'ring', 'placement', 'load', 'coal
 """The varied parameter."""
 
 
+BacklogPart: TypeAlias = Literal['no_backlog', 'receiver_without_driver', 'receiver_beyond_sender', 'receiver', 'sender', 'unreadable', 'no_link_statistics']
+"""How the trial's part of what the backlogs of the host dropped is known (`dropped` of /proc/net/softnet_stat)."""
+
+
 class Backlogged(TypedDict):
     """Frames that were still in buffers when sending ended. A longer trial loses them."""
 
@@ -68,6 +72,12 @@ class BeforeAndAfter(TypedDict):
     """In the first one."""
 
 
+class BeforeCountersRefused(TypedDict):
+    """The kernel reported them to the generator (`ENOBUFS`)."""
+
+    refused: int
+
+
 class Benchmark(TypedDict):
     """The benchmark of RFC 9004 section 6 over all searches."""
 
@@ -85,6 +95,15 @@ class Benchmark(TypedDict):
     """The lowest rate of the longest bursts, in percent of the theoretical rate. Below 99 it is not a burst."""
     stdev_frames: float | None
     """Standard deviation in frames; absent with a single search."""
+
+
+class BlindCard(TypedDict):
+    """A card whose counters do not show what it loses."""
+
+    because: NotRequired[str]
+    """Why, as the table of drivers has it; absent if the card has no counter for it."""
+    driver: NotRequired[str]
+    """Its driver; absent if it is unknown."""
 
 
 class BoundsDistinction(TypedDict):
@@ -147,6 +166,17 @@ class Cache(TypedDict):
     """Size of each cache in bytes."""
     ways: NotRequired[int]
     """Associativity: lines in which an address can be cached."""
+
+
+class CardCounter(TypedDict):
+    """A counter of a card or its driver."""
+
+    counter: str
+    """The counter, as the table of drivers has it."""
+    is_bound_by_failed_redirects: NotRequired[bool]
+    """Whether it counts only as far as the tracer saw redirects fail."""
+    meaning: str
+    """What it counts, as the table of drivers has it."""
 
 
 class Cell(TypedDict):
@@ -540,57 +570,23 @@ CountOfProgram: TypeAlias = CountOfProgramCaptured | CountOfProgramInFile
 """Frames that a program captured."""
 
 
-class CpuAccount(TypedDict):
-    """CPU time of a trial. Absent if the platform cannot measure it."""
+class WithOthers(TypedDict):
+    up_to: int
+    """The sum of the counters."""
 
-    app_charged_ns: int | None
-    """Run time that the scheduler charged to the application thread."""
-    app_ns: int | None
-    """Run time of the application thread, without the softirq work that interrupted it."""
-    app_ns_per_packet: float | None
-    """Application time per frame read, verification included; a lower bound if `split_is_sampled`."""
-    app_ns_per_packet_at_most: float | None
-    """Upper bound of the application time per frame read; differs only if `split_is_sampled`."""
-    batches: int
-    """Batches that the method delivered."""
-    busy_cores: float | None
-    """Busy CPUs of the whole host while frames were sent, the generator's included."""
-    empty_waits: int
-    """Waits that ended without a frame."""
-    frames_per_batch: float | None
-    """Frames per batch, mean."""
-    frames_per_wakeup: float | None
-    """Frames per voluntary context switch, mean: the batch per wake-up. Absent if the application never slept."""
-    involuntary_switches: int | None
-    """Context switches of the application thread because others ran."""
-    kernel_ns: int | None
-    """Softirq, interrupt and NAPI-thread time on the CPU that does the kernel's receive work."""
-    kernel_ns_per_packet: float | None
-    """The kernel's receive work per frame that reached the capture point."""
-    kernel_resolution_ns: int | None
-    """Resolution of `kernel_ns`."""
-    kernel_source: NotRequired[str]
-    """Source of `kernel_ns`: timing of the receive softirq at its beginning and end, or ticks of /proc/stat."""
-    split_is_sampled: bool
-    """Whether only a range is known for the application's time. Either it shares a CPU with the kernel's receive work, and the kernel only samples at the timer tick which of the two runs: their sum is exact. Or other work ran there, which the kernel's work may have interrupted instead."""
-    steal_ratio: float | None
-    """Share of the host's CPU time that the hypervisor stole while frames were sent."""
-    total_ns: int | None
-    """Application and kernel time together."""
-    total_ns_per_packet: float | None
-    """Application and kernel together per frame that reached the capture point: the busy time of their CPU if they share one, else the sum of the two. Absent if other work ran on the CPU."""
-    tracer_ns: NotRequired[int]
-    """Time of the tracer's own programs."""
-    tracer_ns_per_packet: NotRequired[float]
-    """Time of the tracer's own programs per frame that reached the capture point. Part of the kernel's time, or of the generator's if the generator's CPU does the kernel's work. Absent without a tracer."""
-    verify_ns_per_packet: float
-    """Cost of verifying a frame on this CPU, measured before the run; part of `app_ns_per_packet`."""
-    voluntary_switches: int | None
-    """Context switches of the application thread because it waited."""
-    wait_ns_per_iteration: NotRequired[float]
-    """Time of one iteration of the wait loop on the idle application CPU, measured before the run; absent if the work is not such a loop."""
-    waits: int
-    """System calls that could sleep until frames arrived."""
+
+class CountedFramesWithOthers(TypedDict):
+    """Counters have other frames, too, and such frames came: this many are an upper bound."""
+
+    with_others: WithOthers
+
+
+CountedFrames: TypeAlias = Literal['losses'] | Literal['only_trial'] | CountedFramesWithOthers
+"""Whether counters count the trial's losses only."""
+
+
+CpuId: TypeAlias = int
+"""The kernel's number of a logical CPU (`/proc/cpuinfo`, from 0)."""
 
 
 class Cpus(TypedDict):
@@ -1022,17 +1018,6 @@ class FactTrialsUnexplained(TypedDict):
     what: Literal['unexplained']
 
 
-class FactTrialsLoadDepends(TypedDict):
-    """The offered load of a placement depends on the receiver."""
-
-    about: Literal['trials']
-    placement: str
-    """The placement."""
-    reason: str
-    """Why it does."""
-    what: Literal['load_depends']
-
-
 class FactTrialsProgramReports(TypedDict):
     """The sums of what a program reports, next to what was measured."""
 
@@ -1188,6 +1173,10 @@ class FactCaveatOneWayUnknown(TypedDict):
     reason: NotRequired[str]
     """Why, if a trial states it."""
     what: Literal['one_way_unknown']
+
+
+FilterSource: TypeAlias = Literal['no_filter', 'difference', 'difference_in_doubt', 'difference_with_stack', 'unknown']
+"""How it is known what a socket filter dropped."""
 
 
 class FlowLoss(TypedDict):
@@ -1403,6 +1392,15 @@ HostFact: TypeAlias = Literal['capbench_version'] | Literal['kernel_release'] | 
 """A fact about a host that is compared."""
 
 
+class HostOfGenerator(TypedDict):
+    """Where a generator runs."""
+
+    cpu: NotRequired[int]
+    """Its CPU; absent if the generator decides that itself."""
+    location: str
+    """Its location."""
+
+
 class HugePages(TypedDict):
     """A pool of huge pages."""
 
@@ -1572,6 +1570,19 @@ class Kernel(TypedDict):
     """Build options that matter for capturing, without `CONFIG_`: `y`, `m`, a value, or `n` if the configuration says that it is off. Options that it does not mention are left out. Absent if it cannot be read (`/proc/config.gz`, `/boot/config-RELEASE`)."""
     preemption: NotRequired[str]
     """The preemption model, if it can be chosen at run time (`sched/preempt` in debugfs, for root)."""
+
+
+KernelClock: TypeAlias = Literal['traced_softirqs', 'ticks', 'ticks_in_step']
+"""A clock of interrupts."""
+
+
+class KernelTimeSource(TypedDict):
+    """What the kernel's receive time was measured by."""
+
+    clock: KernelClock
+    """The clock of interrupts."""
+    napi_threads: NotRequired[bool]
+    """Whether the run time of NAPI threads is a part of it."""
 
 
 class KernelWork(TypedDict):
@@ -1772,6 +1783,18 @@ LimitName: TypeAlias = Literal['load', 'generator', 'kernel', 'sharing', 'shared
 """The name of a limit."""
 
 
+class LinkSourceDifference(TypedDict):
+    """The difference: the card's counters show nothing."""
+
+    difference: BlindCard
+
+
+class LinkSourceBlind(TypedDict):
+    """Unknown: the card's counters show nothing, and there is no difference."""
+
+    blind: BlindCard
+
+
 class Livelock(TypedDict):
     """The trial of the same set-up that delivered most. The livelocked trial was offered more and delivered less."""
 
@@ -1781,6 +1804,20 @@ class Livelock(TypedDict):
     """Its delivered rate in packets per second."""
     offered_pps: float
     """Its offered load in packets per second."""
+
+
+class LoadDependsSmallBuffers(TypedDict):
+    """The generator's buffers are smaller than the backlog."""
+
+    what: Literal['small_buffers']
+
+
+class LoadDependsEarlier(TypedDict):
+    """What a file of an earlier version says."""
+
+    text: str
+    """The text."""
+    what: Literal['earlier']
 
 
 class Burst1(TypedDict):
@@ -1930,6 +1967,10 @@ class LossOfGenerator(TypedDict):
     """Its lost frames."""
     location: str
     """The location of its interface."""
+
+
+LossesByReason: TypeAlias = dict[str, int]
+"""Numbers of frames by drop reason."""
 
 
 class LossesOfGeneratorsUnknown(TypedDict):
@@ -2546,6 +2587,16 @@ class PartOfCpu(TypedDict):
     """Its share of the CPU's time."""
 
 
+class PathSourceBlindCard(TypedDict):
+    """The counters of the receiving card do not show what it loses."""
+
+    blind_card: BlindCard
+
+
+PathSource: TypeAlias = Literal['nothing_between'] | Literal['difference'] | Literal['not_compared'] | Literal['not_each_once'] | Literal['foreign_frames'] | Literal['contradicted'] | Literal['card_counts_others'] | PathSourceBlindCard
+"""Where the count of losses between the interfaces comes from, or why there is none."""
+
+
 class PauseFrames(TypedDict):
     """Settings of pause frames, which make a sender wait instead of a receiver losing frames (`ethtool -a`)."""
 
@@ -2625,6 +2676,47 @@ class Program(TypedDict):
     """A hash of the source (64 bits of FNV-1a, hexadecimal). It distinguishes builds of uncommitted changes."""
     target: NotRequired[str]
     """The target: `x86_64-unknown-linux-gnu`."""
+
+
+class Reported(TypedDict):
+    count: str
+    """The name of its count."""
+    program: str
+    """The program."""
+
+
+class ProgramCountReported(TypedDict):
+    """The program reported it."""
+
+    reported: Reported
+
+
+class NotReported(TypedDict):
+    count: str
+    """The name of its count."""
+    program: str
+    """The program."""
+
+
+class ProgramCountNotReported(TypedDict):
+    """The program did not report it."""
+
+    not_reported: NotReported
+
+
+class NoCount(TypedDict):
+    program: str
+    """The program."""
+
+
+class ProgramCountNoCount(TypedDict):
+    """The program has no such count."""
+
+    no_count: NoCount
+
+
+ProgramCount: TypeAlias = ProgramCountReported | ProgramCountNotReported | ProgramCountNoCount | Literal['socket_statistics']
+"""Where the count of a loss of a program under test comes from."""
 
 
 class ProgramReport(TypedDict):
@@ -2746,6 +2838,10 @@ class QueueFindingUnknownInterrupts(TypedDict):
 
 QueueFinding: TypeAlias = QueueFindingSameCpu | QueueFindingSameCore | QueueFindingRemoteNode | QueueFindingUnusedQueues | QueueFindingPreferred | QueueFindingNoTable | QueueFindingAsymmetricKey | QueueFindingUnknownInterrupts
 """What is known about the queues of an interface and affects a capture."""
+
+
+QueueLength: TypeAlias = int
+"""Capacity of an application's queue in frames."""
 
 
 class QueueLoss(TypedDict):
@@ -3138,14 +3234,6 @@ class SearchWarningUnusedTrials(TypedDict):
     what: Literal['unused_trials']
 
 
-class SearchWarningLoadDepends(TypedDict):
-    """The offered load depends on the receiver."""
-
-    because: str
-    """Why."""
-    what: Literal['load_depends']
-
-
 class SearchWarningUnsentFrames(TypedDict):
     """The generator left frames unsent, which count as lost."""
 
@@ -3311,6 +3399,81 @@ class SocketAnswerHardlyAnyLoss(TypedDict):
     known: Literal['hardly_any_loss']
 
 
+class Unreadable(TypedDict):
+    error: str
+    """The message of the error."""
+
+
+class SocketsUnknownUnreadable(TypedDict):
+    """They cannot be read."""
+
+    unreadable: Unreadable
+
+
+SocketsUnknown: TypeAlias = Literal['no_packet_socket'] | Literal['not_visible'] | SocketsUnknownUnreadable
+"""Why it is unknown what is in the sockets of a program."""
+
+
+class LinkQueue(TypedDict):
+    left: NotRequired[int]
+    """Frames more that were still in it at the end, computed."""
+
+
+class SourceLinkQueue(TypedDict):
+    """`tx_dropped` and `tx_errors` of the sender: frames that the queue in front of a veth's NAPI poll refused."""
+
+    link_queue: LinkQueue
+
+
+class SourcePath(TypedDict):
+    """The path between the interfaces."""
+
+    path: PathSource
+
+
+class NotTraced(TypedDict):
+    because: NotRequired[str]
+    """Why; absent if nobody wanted it."""
+
+
+class SourceNotTraced(TypedDict):
+    """The tracer of drop reasons did not run."""
+
+    not_traced: NotTraced
+
+
+class SourceFilter(TypedDict):
+    """The socket filter."""
+
+    filter: FilterSource
+
+
+class Queue(TypedDict):
+    left: int
+    """Frames that were still in it at the end."""
+    length: QueueLength
+    """Its capacity in frames."""
+    refused: int
+    """Frames that it had no room for."""
+
+
+class SourceQueue(TypedDict):
+    """Frames that the application's queue had no room for, or still had."""
+
+    queue: Queue
+
+
+class Unverified(TypedDict):
+    because: str
+    """Why."""
+
+
+class SourceUnverified(TypedDict):
+    """Frames were not verified."""
+
+    unverified: Unverified
+
+
 class Spread(TypedDict):
     """The distribution of a quantity."""
 
@@ -3388,28 +3551,6 @@ class StatementSimulatedPath(TypedDict):
     """No network was used."""
 
     what: Literal['simulated_path']
-
-
-class StatementPlacement(TypedDict):
-    """Which CPUs do what in a placement."""
-
-    cpus: str
-    """What each CPU does, in the words of the test bed."""
-    is_decided_elsewhere: bool
-    """Whether the driver or a method's name decides how the kernel's receive work reaches its CPU."""
-    placement: str
-    """The placement."""
-    set_by: NotRequired[KernelWorkSetting]
-    """What moves the kernel's receive work to its CPU; absent if nothing was set."""
-    what: Literal['placement']
-
-
-class StatementGeneratorThreads(TypedDict):
-    """Which CPUs several threads of the generator use."""
-
-    cpus: str
-    """What each CPU does, in the words of the test bed."""
-    what: Literal['generator_threads']
 
 
 class StatementMembersShareCpus(TypedDict):
@@ -3808,6 +3949,15 @@ TableNote: TypeAlias = TableNotePublication | TableNoteCannotRun | TableNoteAbov
 """A note below a table: a known flaw, or what a mark of its numbers means."""
 
 
+class TaskHosts(TypedDict):
+    """Generators on other hosts than the receiver."""
+
+    generators: list[HostOfGenerator]
+    """The generators."""
+    receiver: str
+    """The location of the receiver."""
+
+
 class TestFactNoneLost(TypedDict):
     """No frame is lost at the highest load."""
 
@@ -4028,6 +4178,17 @@ TracedDrops: TypeAlias = TracedDropsNone | TracedDropsByReason | TracedDropsByFu
 """Which drops the tracer sees."""
 
 
+class InDriver(TypedDict):
+    failed: int
+    """Exceptions and failed redirects."""
+
+
+class TracedXdpInDriver(TypedDict):
+    """A program ran in the driver, where the tracer sees only what failed."""
+
+    in_driver: InDriver
+
+
 class TrafficControl(TypedDict):
     """A queueing discipline of an interface."""
 
@@ -4035,6 +4196,10 @@ class TrafficControl(TypedDict):
     """Its kind: `noqueue`, `mq`, `fq_codel`, `clsact`."""
     filters: NotRequired[list[str]]
     """Its filters for both directions, each by its kind, a BPF program with its name. Only those of `clsact` and `ingress`."""
+
+
+TransmitCounters: TypeAlias = Literal['link_statistics', 'less_backlog', 'far_queue_only']
+"""Counters of the sending interface."""
 
 
 class TransmitQueue(TypedDict):
@@ -4117,6 +4282,16 @@ Unfit: TypeAlias = UnfitTooFewNumbers | UnfitOffTheLaw
 """Why there is no law through some rates."""
 
 
+class UnreadSourceSocketsUnknown(TypedDict):
+    """Unknown: the sockets of a program cannot be read."""
+
+    sockets_unknown: SocketsUnknown
+
+
+UnreadSource: TypeAlias = Literal['drained'] | Literal['sockets_of_program'] | Literal['difference'] | Literal['cut_short'] | UnreadSourceSocketsUnknown
+"""How it is known which frames the application did not read."""
+
+
 Verdict: TypeAlias = Literal['lossless', 'lossy', 'generator_limited', 'invalid']
 """How a trial ended."""
 
@@ -4174,6 +4349,34 @@ class XdpProgram(TypedDict):
     """Its name; absent without CAP_SYS_ADMIN."""
 
 
+class BacklogOfCpu(TypedDict):
+    """What the backlog of a CPU dropped, frames of the trial or not."""
+
+    cpu: CpuId
+    """The CPU."""
+    dropped: int
+    """Its drops."""
+
+
+class BacklogSource(TypedDict):
+    """Where the count of the backlogs comes from."""
+
+    cpus: NotRequired[list[BacklogOfCpu]]
+    """The CPUs of the host whose backlogs dropped, frames of the trial or not."""
+    part: BacklogPart
+    """How the trial's part of the host's drops is known."""
+
+
+class BeforeCountersTraced(TypedDict):
+    """The tracer saw them."""
+
+    traced: LossesByReason
+
+
+BeforeCounters: TypeAlias = BeforeCountersTraced | BeforeCountersRefused
+"""Losses in front of the counters of the sending interface."""
+
+
 class BoundsByChance(TypedDict):
     """Bounds that can differ by chance."""
 
@@ -4226,6 +4429,15 @@ class BurstAtPoint(TypedDict):
     """Its mean length over the searches, in frames."""
     point: SweepPoint
     """The point."""
+
+
+class CardCounters(TypedDict):
+    """The counters of a place."""
+
+    counted: NotRequired[CountedFrames]
+    """What they count."""
+    counters: list[CardCounter]
+    """Those that counted something; all, if none did."""
 
 
 class ClaimValueFigure(TypedDict):
@@ -4402,6 +4614,61 @@ CostRegime = TypedDict(
 )
 
 
+class CpuAccount(TypedDict):
+    """CPU time of a trial. Absent if the platform cannot measure it."""
+
+    app_charged_ns: int | None
+    """Run time that the scheduler charged to the application thread."""
+    app_ns: int | None
+    """Run time of the application thread, without the softirq work that interrupted it."""
+    app_ns_per_packet: float | None
+    """Application time per frame read, verification included; a lower bound if `split_is_sampled`."""
+    app_ns_per_packet_at_most: float | None
+    """Upper bound of the application time per frame read; differs only if `split_is_sampled`."""
+    batches: int
+    """Batches that the method delivered."""
+    busy_cores: float | None
+    """Busy CPUs of the whole host while frames were sent, the generator's included."""
+    empty_waits: int
+    """Waits that ended without a frame."""
+    frames_per_batch: float | None
+    """Frames per batch, mean."""
+    frames_per_wakeup: float | None
+    """Frames per voluntary context switch, mean: the batch per wake-up. Absent if the application never slept."""
+    involuntary_switches: int | None
+    """Context switches of the application thread because others ran."""
+    kernel_ns: int | None
+    """Softirq, interrupt and NAPI-thread time on the CPU that does the kernel's receive work."""
+    kernel_ns_per_packet: float | None
+    """The kernel's receive work per frame that reached the capture point."""
+    kernel_resolution_ns: int | None
+    """Resolution of `kernel_ns`."""
+    kernel_source: NotRequired[str]
+    """Source of `kernel_ns`: timing of the receive softirq at its beginning and end, or ticks of /proc/stat."""
+    kernel_source_fact: NotRequired[KernelTimeSource]
+    """The same as a fact. Absent if nothing is known of it, and in files of versions that did not write it."""
+    split_is_sampled: bool
+    """Whether only a range is known for the application's time. Either it shares a CPU with the kernel's receive work, and the kernel only samples at the timer tick which of the two runs: their sum is exact. Or other work ran there, which the kernel's work may have interrupted instead."""
+    steal_ratio: float | None
+    """Share of the host's CPU time that the hypervisor stole while frames were sent."""
+    total_ns: int | None
+    """Application and kernel time together."""
+    total_ns_per_packet: float | None
+    """Application and kernel together per frame that reached the capture point: the busy time of their CPU if they share one, else the sum of the two. Absent if other work ran on the CPU."""
+    tracer_ns: NotRequired[int]
+    """Time of the tracer's own programs."""
+    tracer_ns_per_packet: NotRequired[float]
+    """Time of the tracer's own programs per frame that reached the capture point. Part of the kernel's time, or of the generator's if the generator's CPU does the kernel's work. Absent without a tracer."""
+    verify_ns_per_packet: float
+    """Cost of verifying a frame on this CPU, measured before the run; part of `app_ns_per_packet`."""
+    voluntary_switches: int | None
+    """Context switches of the application thread because it waited."""
+    wait_ns_per_iteration: NotRequired[float]
+    """Time of one iteration of the wait loop on the idle application CPU, measured before the run; absent if the work is not such a loop."""
+    waits: int
+    """System calls that could sleep until frames arrived."""
+
+
 class CpuDisturbance(TypedDict):
     """Disturbances of one CPU."""
 
@@ -4419,6 +4686,25 @@ class CpuDisturbance(TypedDict):
     """Time of the window that the kernel's CPU accounting does not report. That accounting is sampled and counts ticks."""
     window_ns: int
     """Observation window of the threads on it, in nanoseconds of CLOCK_MONOTONIC: while frames were sent, and on CPUs other than the generator's until all frames were read."""
+
+
+class CpuTasks(TypedDict):
+    """What each CPU of a trial does."""
+
+    application: int
+    """The application's CPU."""
+    generator: int
+    """The generator's CPU, or that of its first thread."""
+    hosts: NotRequired[TaskHosts]
+    """The hosts; absent if generator and receiver share one."""
+    is_undriven: NotRequired[bool]
+    """Whether the kernel receives nothing, because it does not drive the device."""
+    kernel: int
+    """The CPU of the kernel's receive work, or the first of them."""
+    kernels: NotRequired[list[int]]
+    """The CPUs over which the receive work of several queues is spread; empty if there is one."""
+    more_generators: NotRequired[list[int]]
+    """The CPUs of the generator's other threads."""
 
 
 class Delays(TypedDict):
@@ -4467,6 +4753,17 @@ class Disturbance(TypedDict):
     """The unit of steal and of the kernel's other CPU times, in nanoseconds."""
 
 
+class Doubts(TypedDict):
+    """Reasons to doubt that the tracer saw all losses of the receiving interface."""
+
+    missed: NotRequired[int]
+    """Events of the whole host that the tracer missed."""
+    unplaced: NotRequired[LossesByReason]
+    """Drops at an unknown place, which count nowhere."""
+    unseen: NotRequired[int]
+    """Frames that ended on the interface without the tracer seeing it."""
+
+
 class EndedSearches(TypedDict):
     """Searches for a burst with the same end."""
 
@@ -4476,17 +4773,6 @@ class EndedSearches(TypedDict):
     """The invalid trial that ended the first of them, if one did."""
     points: list[SweepPoint]
     """The points with such a search."""
-
-
-class Entry(TypedDict):
-    """One line of the ledger."""
-
-    count: int | None
-    """Number of frames. `None` if no counter here reports it."""
-    place: Place
-    """The place."""
-    source: str
-    """The counter, or why there is none."""
 
 
 class Excluded(TypedDict):
@@ -5148,6 +5434,49 @@ class LimitOfMethods(TypedDict):
     """The trials of the upper bounds."""
 
 
+class CardAndDifference(TypedDict):
+    by_card: int
+    """Frames that they have."""
+    card: CardCounters
+    """The counters."""
+    more: int
+    """Frames that only the difference has."""
+
+
+class LinkSourceCardAndDifference(TypedDict):
+    """Counters of the card, and frames of the difference that they do not have."""
+
+    card_and_difference: CardAndDifference
+
+
+LinkSource: TypeAlias = Literal['link_statistics'] | LinkSourceCardAndDifference | LinkSourceDifference | LinkSourceBlind
+"""Where the count of losses of the receiving card comes from, if not from its counters alone. The difference is that of `tx_packets` of the sender and `rx_packets` of the receiver."""
+
+
+class LoadDependsSharedCpus(TypedDict):
+    """The generator shares a CPU with the receiver."""
+
+    application: int
+    """The application's CPU."""
+    generator: int
+    """The generator's CPU, or that of its first thread."""
+    hosts: NotRequired[TaskHosts]
+    """The hosts; absent if generator and receiver share one."""
+    is_undriven: NotRequired[bool]
+    """Whether the kernel receives nothing, because it does not drive the device."""
+    kernel: int
+    """The CPU of the kernel's receive work, or the first of them."""
+    kernels: NotRequired[list[int]]
+    """The CPUs over which the receive work of several queues is spread; empty if there is one."""
+    more_generators: NotRequired[list[int]]
+    """The CPUs of the generator's other threads."""
+    what: Literal['shared_cpus']
+
+
+LoadDepends: TypeAlias = LoadDependsSharedCpus | LoadDependsSmallBuffers | LoadDependsEarlier
+"""Why the offered load depends on the receiver."""
+
+
 class LossAtPoint(TypedDict):
     """The loss at a point."""
 
@@ -5259,6 +5588,10 @@ class LossPoint(TypedDict):
     """Number of the trial."""
     verdict: Verdict
     """How its trial ended."""
+
+
+LossSource: TypeAlias = str | ProgramCount
+"""The counter of a loss."""
 
 
 class LostAt(TypedDict):
@@ -5706,6 +6039,14 @@ class SearchWarningWidthBelowLoss(TypedDict):
     """Its width."""
 
 
+class SearchWarningLoadDepends(TypedDict):
+    """The offered load depends on the receiver."""
+
+    because: LoadDepends
+    """Why."""
+    what: Literal['load_depends']
+
+
 class SearchWarningSelfTestRate(TypedDict):
     """The generator did not send a rate of its plan at once."""
 
@@ -5817,6 +6158,58 @@ class SocketAnswerAlike(TypedDict):
 
 SocketAnswer: TypeAlias = SocketAnswerHardlyAnyLoss | SocketAnswerRingBehind | SocketAnswerUndecided | SocketAnswerRingAhead | SocketAnswerAlike
 """Whether a ring captures less than one method without a ring."""
+
+
+class SourceMethod(TypedDict):
+    """A counter of the method, or why it has none."""
+
+    method: LossSource
+
+
+class SourceLink(TypedDict):
+    """The receiving card, if not by its counters alone."""
+
+    link: LinkSource
+
+
+class SourceCard(TypedDict):
+    """Counters of the receiving card or its driver."""
+
+    card: CardCounters
+
+
+class SourceBacklog(TypedDict):
+    """The backlogs of the kernel."""
+
+    backlog: BacklogSource
+
+
+class SourceUnread(TypedDict):
+    """Frames that the application did not read."""
+
+    unread: UnreadSource
+
+
+class StatementPlacement(TypedDict):
+    """Which CPUs do what in a placement."""
+
+    cpus: CpuTasks
+    """What each CPU does."""
+    is_decided_elsewhere: bool
+    """Whether the driver or a method's name decides how the kernel's receive work reaches its CPU."""
+    placement: str
+    """The placement."""
+    set_by: NotRequired[KernelWorkSetting]
+    """What moves the kernel's receive work to its CPU; absent if nothing was set."""
+    what: Literal['placement']
+
+
+class StatementGeneratorThreads(TypedDict):
+    """Which CPUs several threads of the generator use."""
+
+    cpus: CpuTasks
+    """What each CPU does."""
+    what: Literal['generator_threads']
 
 
 class StatementTraced(TypedDict):
@@ -6002,6 +6395,48 @@ class Throughput(TypedDict):
     """The set-up."""
     trials: list[int]
     """The trials of the lower bound."""
+
+
+class TracedCount(TypedDict):
+    """Losses that the tracer counted at a place."""
+
+    doubts: NotRequired[Doubts]
+    """Why there may be more."""
+    lost: NotRequired[LossesByReason]
+    """Those that it saw."""
+
+
+class Generic(TypedDict):
+    """Losses that the tracer counted at a place."""
+
+    doubts: NotRequired[Doubts]
+    """Why there may be more."""
+    failed: NotRequired[int]
+    """Those among them that were exceptions or failed redirects."""
+    lost: NotRequired[LossesByReason]
+    """Those that it saw."""
+
+
+class TracedXdpGeneric(TypedDict):
+    """The tracer saw the drops of generic XDP."""
+
+    generic: Generic
+    """Losses that the tracer counted at a place."""
+
+
+TracedXdp: TypeAlias = TracedXdpGeneric | Literal['not_attached'] | TracedXdpInDriver | Literal['unknown']
+"""What is known of losses in XDP that the method does not count."""
+
+
+class TransmitSource(TypedDict):
+    """What the counters of the sending interface count, and what they miss."""
+
+    before: NotRequired[BeforeCounters]
+    """Losses in front of the counters; absent if none is known."""
+    counters: TransmitCounters
+    """Which counters."""
+    unplaced: NotRequired[LossesByReason]
+    """Drops at an unknown place, which do not count."""
 
 
 class UnsettledGoal(TypedDict):
@@ -6550,6 +6985,17 @@ class FactTrialsMembersShared(TypedDict):
     what: Literal['members_shared']
 
 
+class FactTrialsLoadDepends(TypedDict):
+    """The offered load of a placement depends on the receiver."""
+
+    about: Literal['trials']
+    because: LoadDepends
+    """Why it does."""
+    placement: str
+    """The placement."""
+    what: Literal['load_depends']
+
+
 class FactBenchOverload(TypedDict):
     """What the methods lose at maximum load."""
 
@@ -6825,6 +7271,41 @@ RingAnswer: TypeAlias = RingAnswerNoRing | RingAnswerNoSocket | RingAnswerAgains
 """Whether a ring captures less than a socket's queue once packets are lost."""
 
 
+class SourceTransmit(TypedDict):
+    """Counters of the sending interface."""
+
+    transmit: TransmitSource
+
+
+class SourceXdp(TypedDict):
+    """XDP in front of the method."""
+
+    xdp: TracedXdp
+
+
+class CardAndXdp(TypedDict):
+    card: CardCounters
+    """Counters of the driver."""
+    xdp: TracedXdp
+    """What the tracer saw."""
+
+
+class SourceCardAndXdp(TypedDict):
+    """The same, as both count a part: the driver, and the tracer behind it."""
+
+    card_and_xdp: CardAndXdp
+
+
+class SourceStack(TypedDict):
+    """What the tracer saw in the network stack."""
+
+    stack: TracedCount
+
+
+Source: TypeAlias = SourceMethod | Literal['not_in_method'] | Literal['method_reports_none'] | Literal['generator'] | SourceTransmit | Literal['no_link_queue'] | SourceLinkQueue | SourcePath | SourceLink | SourceCard | Literal['veth_has_no_queue'] | Literal['receive_drops_have_captured'] | SourceBacklog | SourceXdp | SourceCardAndXdp | SourceStack | SourceNotTraced | SourceFilter | Literal['no_queue'] | SourceQueue | SourceUnread | Literal['verification'] | SourceUnverified
+"""Where a count of the ledger comes from, or why there is none. It belongs to one place of the ledger."""
+
+
 class BackToBack(TypedDict):
     """All searches at one point. The figures are those of the searches that found a longest burst. A search that reached the limit of lengths did not, so it is left out."""
 
@@ -6877,6 +7358,19 @@ class EffectRingBehindSocket(TypedDict):
 
 Effect: TypeAlias = EffectMoreWorkMorePackets | EffectRingBehindSocket
 """Whether an effect appears, with one method of a sweep of work."""
+
+
+class Entry(TypedDict):
+    """One line of the ledger."""
+
+    count: int | None
+    """Number of frames. `None` if no counter here reports it."""
+    place: Place
+    """The place."""
+    source: str
+    """The counter, or why there is none, in words, for readers of the file. The report makes them when the trial is saved."""
+    source_fact: NotRequired[Source]
+    """The same as a fact. Absent in files of versions that did not write it, and of a fact that this version does not know."""
 
 
 class FactSweepAnswerScales(TypedDict):
@@ -7601,8 +8095,10 @@ class TrialResult(TypedDict):
     """A trial of the same set-up that delivered more at a lower load; absent if there is none."""
     load: NotRequired[LoadShape]
     """Shape of a load that is neither a constant rate nor maximum load."""
+    load_depends: NotRequired[LoadDepends]
+    """Why the offered load depends on the receiver; absent if it does not, and in files of older versions."""
     load_depends_because: str | None
-    """Why the offered load depends on the receiver; absent if it does not."""
+    """The same in words."""
     load_independent: bool
     """Whether the offered load is independent of the receiver."""
     loss_ratio: float
