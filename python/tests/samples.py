@@ -12,6 +12,9 @@ DEFINITIONS: dict[str, Schema] = {**ROOT["$defs"], "Results": ROOT}
 
 def alternatives(schema: Schema) -> list[Schema]:
     """The alternatives of a schema, each with the keys that all have; itself if there are none."""
+    # An alternative can be another definition: a text, or what a program reports.
+    if "$ref" in schema:
+        return alternatives(DEFINITIONS[schema["$ref"].removeprefix("#/$defs/")])
     parts = schema.get("oneOf") or schema.get("anyOf")
     if parts is None:
         return [schema]

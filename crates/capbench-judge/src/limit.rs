@@ -2,10 +2,10 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | What limited a method of a bench? | [`Limit::of_method`] |
+//! | What limited a method of a bench? | `Limit::of_method` |
 //! | What limited trials that lost frames at these places, in a bench, a search or a sweep? | [`Limit::from_trials`] |
-//! | Did the generator limit a trial? | [`is_generator_limit`] |
-//! | Did only the kernel's receive work limit a point of a sweep? | [`is_kernel_limit`] |
+//! | Did the generator limit a trial? | `is_generator_limit` |
+//! | Did only the kernel's receive work limit a point of a sweep? | `is_kernel_limit` |
 //! | What limited the members of most trials? | [`Limit::of_members`] |
 //! | What stops more members from bringing more? | [`Limit::of_more_members`] |
 //! | Which word has a table for it? | [`LimitedBy`] |

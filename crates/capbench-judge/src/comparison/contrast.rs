@@ -94,7 +94,7 @@ pub struct TrialValue {
     pub trial: u32,
 }
 
-/// Values that are compared with each other: [`THEN`] and [`NOW`].
+/// Values that are compared with each other: the earlier ones, then the present ones.
 pub type Stratum = [Vec<TrialValue>; 2];
 
 /// The values of one figure in one set-up. A stratum is a pair of trials that ran together, else trials of one pace of the CPUs, or

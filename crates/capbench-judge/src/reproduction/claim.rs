@@ -2,7 +2,7 @@
 //! case that the rule can find. This file selects the measurements and asks the rule.
 //!
 //! A rule gives an answer and a case: a word such as `holds`, `changed` or `unmeasured`. In the file of the publication, the claim's table
-//! `says` has a text for each case. The text names values in braces, which the rule and the measurements have ([`TextValues`]).
+//! `says` has a text for each case. The text names values in braces, which the rule and the measurements have (`TextValues`).
 //!
 //! | file | the rule |
 //! |---|---|

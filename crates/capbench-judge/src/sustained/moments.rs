@@ -7,9 +7,9 @@
 //! |---|---|---|
 //! | Did one moment lose the frames of a trial? | [`is_of_one_moment`] | the loss is no evidence against the method |
 //! | Is the loss of a trial small enough for that? | [`has_small_loss`] | a second trial decides |
-//! | Did the application keep up except in moments? | [`keeps_up_between_moments`] | the limit is the size of the ring |
-//! | Did a trial lose frames all the time? | [`loses_throughout`] | the load is an overload, whose losses are no events |
-//! | Did the trials of a load lose frames in few moments? | [`Moments::are_few`] | the host stalls, and the load is not too high |
+//! | Did the application keep up except in moments? | `keeps_up_between_moments` | the limit is the size of the ring |
+//! | Did a trial lose frames all the time? | `loses_throughout` | the load is an overload, whose losses are no events |
+//! | Did the trials of a load lose frames in few moments? | `Moments::are_few` | the host stalls, and the load is not too high |
 
 use serde::{Deserialize, Serialize};
 
