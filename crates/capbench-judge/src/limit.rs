@@ -107,7 +107,7 @@ impl Limit {
             return Some(Self::Application);
         }
         let place = lost.first()?.place;
-        if !place.is_before_application() {
+        if !place.holds_frames_for_application() {
             return Some(Self::of_place(place));
         }
         let loss_ratios = short.iter().map(|trial| trial.sent_loss_ratio()).filter(|ratio| *ratio > 0.0);

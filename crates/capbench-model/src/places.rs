@@ -80,7 +80,7 @@ pub const ALL: [Place; 17] = [
 
 impl Place {
     /// Whether frames wait there for the application, so that a slow application loses them.
-    pub fn is_before_application(self) -> bool {
+    pub fn holds_frames_for_application(self) -> bool {
         matches!(
             self,
             Self::Ring | Self::FillRing | Self::MethodQueue | Self::ApplicationQueue | Self::Unread

@@ -35,7 +35,7 @@ impl Limit {
                 Place::Unsent => continue,
                 place if is_receive_work(place) => in_kernel += frames,
                 Place::Link | Place::Driver if is_full => in_kernel += frames,
-                place if place.is_before_application() => at_members += frames,
+                place if place.holds_frames_for_application() => at_members += frames,
                 _ => {}
             }
             lost += frames;

@@ -71,20 +71,38 @@ impl Choice {
     }
 }
 
+/// Of how many methods a cost is known.
+enum KnownOf {
+    None,
+    Some,
+    All,
+}
+
+impl KnownOf {
+    fn count(known: usize, methods: usize) -> Self {
+        match known {
+            0 => Self::None,
+            _ if known < methods => Self::Some,
+            _ => Self::All,
+        }
+    }
+}
+
 /// Whether the costs that decide are known of all methods that they decide between. A method without the figure could cost less.
 fn do_costs_decide(tied: &[&Ranked], cheapest_by_app: &[usize]) -> bool {
     let with_app = tied.iter().filter(|ranked| application(ranked).is_some()).count();
     let with_total = cheapest_by_app.iter().filter(|&&nth| total(tied[nth]).is_some()).count();
-    let all_have_total = with_total == cheapest_by_app.len();
-    if with_app == 0 {
-        // The application's time is unknown of every method, so the total decides alone.
-        return with_total > 0 && all_have_total;
+    let app = KnownOf::count(with_app, tied.len());
+    let total = KnownOf::count(with_total, cheapest_by_app.len());
+    match (app, total) {
+        // The total decides alone.
+        (KnownOf::None, total) => matches!(total, KnownOf::All),
+        (KnownOf::Some, _) => false,
+        // The application's time leaves one method, so no total is needed.
+        (KnownOf::All, _) if cheapest_by_app.len() == 1 => true,
+        // Of methods with equal application time, all are compared by the total, or none can be.
+        (KnownOf::All, total) => !matches!(total, KnownOf::Some),
     }
-    if with_app < tied.len() {
-        return false;
-    }
-    // The application's time left one method, or the total is known of those that it left, or of none of them.
-    cheapest_by_app.len() == 1 || all_have_total || with_total == 0
 }
 
 /// The methods at these indices whose cost is not above the lowest by more than the errors. All of them if no cost is known.

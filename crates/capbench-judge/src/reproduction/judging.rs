@@ -26,7 +26,9 @@ impl Chance {
         let visits = visits as usize;
         match self {
             _ if visits < 2 => None,
+            // Of all ways to divide the visits among two methods, two put each method on one side.
             Self::Apart => Some(least_by_chance([(visits, visits)])),
+            // Each visit is on one of two sides of the limit, like one of two trials: twice all are on the same one.
             Self::Limit => Some(least_by_chance(vec![(1, 1); visits])),
             Self::Unknown => None,
         }

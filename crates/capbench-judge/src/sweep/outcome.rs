@@ -147,7 +147,7 @@ impl Reading {
 
     /// Frames per second that reached the method.
     pub fn reached_pps(&self) -> f64 {
-        self.offered_pps.median * (1.0 - self.lost_share(|place| !place.is_before_application()))
+        self.offered_pps.median * (1.0 - self.lost_share(|place| !place.holds_frames_for_application()))
     }
 
     /// Share of the sent frames that was lost at the selected places.

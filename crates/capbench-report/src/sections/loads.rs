@@ -70,6 +70,7 @@ impl IntendedLoad {
 /// A chart for each method and set-up: a bar per frame size.
 fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
     let trials = trials.iter().copied().filter(|trial| trial.phase != Phase::CommonLoad);
+    // Trials at a rate are apart from those at maximum load or a shape: whether the load follows the size is asked of rates alone.
     let set_ups = by_key(trials, |trial| {
         (&trial.profile.method, Scene::from_trial(trial).placement_and_work(), trial.intended_pps.is_none())
     });
@@ -136,6 +137,7 @@ fn curves(results: &Results, trials: &Numbered<'_>) -> Vec<Chart> {
         }
     }
     for sweep in &results.sweeps {
+        // A sweep of the load is the one that shows livelock.
         if !sweep.axis.shows(Analysis::Livelock) {
             continue;
         }

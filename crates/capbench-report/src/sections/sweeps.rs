@@ -180,20 +180,23 @@ impl Drawn<'_> {
     fn rates(&self, trials: &Numbered<'_>) -> Chart {
         let Self { sweep, varied, group } = self;
         match sweep.axis.facts().shows {
+            // Over loads, of which some have no number.
             Some(Analysis::Livelock) if varied.is_named() => self.figure(&DELIVERED),
+            // Over loads.
             Some(Analysis::Livelock) => {
                 let most = sweep.points.iter().filter_map(|point| point.at).fold(0.0, f64::max);
                 let diagonal = Place::Curve(vec![[0.0, 0.0], [most, most]]);
                 let mark = Mark { label: "all frames to be sent".into(), at: diagonal };
                 self.figure(&DELIVERED).marking([mark])
             }
+            // Over frame sizes. Without mixes, since the axis has numbers: the label of each trial is a size in octets.
             Some(Analysis::LineRates) if !varied.is_named() => {
                 let readings = group.lines.iter().flat_map(|line| &line.readings);
                 let trials = readings.flat_map(|reading| trials.sound(&reading.trials));
-                // The axis has numbers, so each label is a size in octets: no mix is among them.
                 let rate = line_rate(trials, |label| label.to_string().parse().unwrap_or(0.0));
                 self.figure(&READ_RATE).noting([READ]).marking(rate)
             }
+            // Over members.
             Some(Analysis::Scaling) => {
                 let mut chart = self.figure(&READ_RATE).noting([READ, LAW]);
                 chart.series.extend(group.lines.iter().filter_map(|line| scaling_law(varied, line)));

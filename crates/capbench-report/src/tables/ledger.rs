@@ -1,4 +1,5 @@
-//! Where frames went, by method and place, and the counter that reports it.
+//! Where frames went, by method and place, and the counter that reports it. The ledger of a trial has at most one entry for a place. Files
+//! of earlier versions lack the places that came later, and what such a trial lost there is unknown.
 
 use std::collections::BTreeSet;
 
@@ -20,9 +21,14 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     tables
 }
 
+/// The entry of a place.
+fn entry_at(trial: &TrialResult, place: Place) -> Option<&Entry> {
+    trial.ledger.iter().find(|entry| entry.place == place)
+}
+
 /// Frames that a trial lost at a place; `None` if unknown.
 fn lost_at(trial: &TrialResult, place: Place) -> Option<u64> {
-    trial.ledger.iter().find(|entry| entry.place == place)?.count
+    entry_at(trial, place)?.count
 }
 
 /// The places by what the trials of a run lost there.
@@ -130,20 +136,20 @@ impl<'r> PlaceEntries<'r> {
     fn from_trials(trials: &'r [TrialResult], place: Place) -> Self {
         let mut found = Self::default();
         for trial in trials {
-            for entry in trial.ledger.iter().filter(|entry| entry.place == place) {
-                match entry.count {
-                    Some(_) => found.known.push(entry),
-                    None => found.unknown.push(entry),
-                }
-            }
-            if lost_at(trial, place).is_some_and(|count| count > 0) {
+            let Some(entry) = entry_at(trial, place) else { continue };
+            let Some(count) = entry.count else {
+                found.unknown.push(entry);
+                continue;
+            };
+            found.known.push(entry);
+            if count > 0 {
                 found.lossy_trials.push(trial.number);
             }
         }
         found
     }
 
-    /// Frames lost there; `None` if no trial knows them.
+    /// Frames lost there in the trials that know it, since the row says how many do not; `None` if no trial does.
     fn lost(&self) -> Option<u64> {
         if self.known.is_empty() {
             return None;

@@ -55,8 +55,11 @@ fn parse_as<T: DeserializeOwned>(text: &RawValue) -> serde_json::Result<()> {
     within_memory::<T>(text.get().as_bytes()).map(drop)
 }
 
-/// Members that all others depend on.
+/// Members that all others depend on: a file that is cut off before them holds nothing.
 const NEEDED: [&str; 4] = ["schema_version", "command", "started_unix_s", "environment"];
+
+/// Members that every whole file has. One of them can be missing where a file is cut off.
+const IN_WHOLE_FILES: [&str; 3] = ["command", "environment", "trials"];
 
 /// The members that were read before the end; of a list that was started, its complete entries.
 #[derive(Default)]
@@ -178,21 +181,18 @@ pub(super) fn read(text: &[u8], file: &Path) -> Result<(Results, Vec<String>)> {
 fn identify(found: &Found, ended: &mut Option<Error>, file: &Path) -> Result<()> {
     let path = file.to_path_buf();
     let Some(version) = found.members.get("schema_version") else {
-        // capbench writes the version first: other members before the end are those of another program. JSON that is no object
-        // is foreign, too.
-        let is_foreign = !found.members.is_empty() || ended.as_ref().is_none_or(Error::is_data);
-        if is_foreign {
-            return Err(ResultsError::Foreign(path, "schema_version"));
-        }
+        // capbench writes the version first: other members before the end are those of another program. Whole JSON without it, and
+        // JSON that is no object (an error of the data), are foreign, too.
+        let has_other_members = !found.members.is_empty();
         return Err(match ended.take() {
-            Some(source) if source.is_eof() => ResultsError::Cut(path, source),
-            Some(source) => ResultsError::NoJson(path, source),
-            None => ResultsError::Foreign(path, "schema_version"),
+            Some(source) if !has_other_members && source.is_eof() => ResultsError::Cut(path, source),
+            Some(source) if !has_other_members && !source.is_data() => ResultsError::NoJson(path, source),
+            _ => ResultsError::Foreign(path, "schema_version"),
         });
     };
-    // Files of other programs may have a version, too. Of a file that is cut off, members may be missing.
+    // Files of other programs may have a version, too.
     if ended.is_none()
-        && let Some(missing) = ["command", "environment", "trials"].into_iter().find(|key| !found.has(key))
+        && let Some(missing) = IN_WHOLE_FILES.into_iter().find(|key| !found.has(key))
     {
         return Err(ResultsError::Foreign(path, missing));
     }

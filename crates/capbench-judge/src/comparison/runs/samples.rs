@@ -103,7 +103,8 @@ fn points(run: &RunFacts<'_>) -> BTreeMap<u32, String> {
     points
 }
 
-/// Removes the capture settings from set-ups, unless a run has several of them in set-ups that are otherwise equal.
+/// Removes the capture settings from set-ups, so that runs which differ only in them are compared all the same. They stay where either
+/// run has several of them in set-ups that are otherwise equal: there they tell the set-ups apart.
 pub(super) fn ignore_equal_capture_settings(samples: &mut [Samples; 2]) {
     let mut with_several: BTreeSet<Setup> = BTreeSet::new();
     for run in samples.iter() {

@@ -212,7 +212,7 @@ fn full_resource(test: &BackToBack) -> Option<FullResource> {
         Place::Transmit | Place::Path | Place::Link | Place::Driver => Resource::Link,
         Place::LinkQueue | Place::Backlog => Resource::KernelReceiveWork,
         Place::ApplicationQueue => Resource::ApplicationQueue,
-        place if place.is_before_application() => Resource::RoomInRing,
+        place if place.holds_frames_for_application() => Resource::RoomInRing,
         _ => Resource::Unexplained,
     };
     let all_lost: u64 = lost.iter().map(|lost| lost.frames).sum();

@@ -26,18 +26,26 @@ struct AtStart {
 
 impl AtStart {
     fn is_fact(&self) -> bool {
-        let pattern = LossPattern::in_windows(100_000, self.lost, self.windows, 1);
+        let lossy_windows = 1;
+        let pattern = LossPattern::in_windows(100_000, self.lost, self.windows, lossy_windows);
         facts(LossPattern { lost_at_start: self.lost_at_start, ..pattern }) == 1
     }
 }
 
 #[test]
-fn loss_is_at_the_start_in_five_windows_of_a_hundred_frames_nine_tenths_of_them() {
-    let whole = AtStart { windows: 5, lost: 1000, lost_at_start: 1000 };
-    assert!(whole.is_fact());
-    assert!(!AtStart { windows: 4, ..whole }.is_fact());
+fn loss_at_the_start_needs_five_windows() {
+    assert!(AtStart { windows: 5, lost: 1000, lost_at_start: 1000 }.is_fact());
+    assert!(!AtStart { windows: 4, lost: 1000, lost_at_start: 1000 }.is_fact());
+}
+
+#[test]
+fn loss_at_the_start_needs_a_hundred_lost_frames() {
     assert!(AtStart { windows: 10, lost: 100, lost_at_start: 100 }.is_fact());
     assert!(!AtStart { windows: 10, lost: 99, lost_at_start: 99 }.is_fact());
+}
+
+#[test]
+fn loss_at_the_start_is_nine_tenths_of_all_that_is_lost() {
     assert!(AtStart { windows: 10, lost: 1000, lost_at_start: 910 }.is_fact());
     assert!(!AtStart { windows: 10, lost: 1000, lost_at_start: 890 }.is_fact());
 }
@@ -45,7 +53,8 @@ fn loss_is_at_the_start_in_five_windows_of_a_hundred_frames_nine_tenths_of_them(
 /// Whether the worst window of a trial that lost 1 % of its frames is a fact.
 fn is_worst_window_fact(sent: u64, lost: u64) -> bool {
     let worst_window = Some(Window { from_ns: 0, length_ns: 100_000_000, sent, lost });
-    facts(LossPattern { worst_window, ..LossPattern::in_windows(100_000, 1000, 10, 10) }) == 1
+    let lossy_in_all_windows = LossPattern::in_windows(100_000, 1000, 10, 10);
+    facts(LossPattern { worst_window, ..lossy_in_all_windows }) == 1
 }
 
 #[test]
@@ -71,6 +80,7 @@ fn an_application_has_no_time_if_it_fills_a_cpu_by_a_fifth_more() {
         let trials = [lossy];
         let question = Question::CheapestAt { pps: 100_000.0 };
         let mut ranking: Ranking = recommend(&trials, &[]).unwrap().rankings.remove(0);
+        // It is asked only where the trials name no method, and the application limits one.
         ranking.conclusion = Conclusion::Nothing;
         ranking.methods[0].limited_by = Some(Limit::Application);
         let known = Recommendation { question, method: None, certainty: None, rankings: vec![ranking] };

@@ -1,4 +1,5 @@
-//! Loss where there was none before, and loss by chance.
+//! Loss where there was none before, and loss by chance. The runs have the same work, so a comparison across work is that of equal
+//! set-ups.
 
 use capbench_frames::rates::Pps;
 use capbench_judge::comparison::{Comparison, Conclusion, Contrast, Judgement, Measure, Thresholds};
@@ -7,13 +8,19 @@ use capbench_plan::bench::BenchPlan;
 use capbench_plan::simulated::LossBursts;
 use capbench_results::Results;
 
-use super::{METHODS, compared_across_work, count, of_runs, path, plan, run};
+use super::{Field, METHODS, compared_across_work, count, of_runs, path, plan, run};
+
+/// Work per frame.
+const NO_WORK_NS: u32 = 0;
 
 /// A run at 200,000 frames per second, which all methods sustain except for these bursts. A trial lasts 1 s.
 fn run_with_bursts(visits: u32, bursts: LossBursts, seed: u64) -> Results {
-    let plan = BenchPlan { rate: Some(Pps::new(200_000.0).unwrap()), ..plan(visits, 0) };
+    let plan = BenchPlan { rate: Some(Pps::new(200_000.0).unwrap()), ..plan(visits, NO_WORK_NS) };
     run(&plan, &mut path(seed).bursts(seed, bursts), seed)
 }
+
+/// Members of a set-up in which the compared runs may differ: none.
+const SAME_SET_UPS: [Field; 0] = [];
 
 const NO_BURSTS: LossBursts = LossBursts { per_second: 0.0, frames: 0 };
 
@@ -41,7 +48,7 @@ fn loss_where_there_was_none_is_a_regression_whatever_its_size() {
         let lossy = run_with_bursts(6, each_second(frames), 2);
         // Even if only a change of 50 percentage points counts.
         for thresholds in [Thresholds::default(), Thresholds { loss: 0.5, ..Thresholds::default() }] {
-            let comparison = of_runs(&clean, &lossy, &[], thresholds).unwrap();
+            let comparison = of_runs(&clean, &lossy, &SAME_SET_UPS, thresholds).unwrap();
             let losses_of_methods = losses(&comparison);
             assert_eq!(losses_of_methods.len(), METHODS.len());
             for contrast in losses_of_methods {
@@ -50,7 +57,7 @@ fn loss_where_there_was_none_is_a_regression_whatever_its_size() {
                 assert_eq!(contrast.now.lossy, Some(6));
             }
             assert_eq!(comparison.conclusion(), Conclusion::Regression);
-            let back = of_runs(&lossy, &clean, &[], thresholds).unwrap();
+            let back = of_runs(&lossy, &clean, &SAME_SET_UPS, thresholds).unwrap();
             assert!(losses(&back).iter().all(|one| one.judgement == Judgement::Improvement));
         }
     }

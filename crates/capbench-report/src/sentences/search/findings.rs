@@ -64,11 +64,11 @@ pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
     }
 }
 
-/// The highest load of a search, and why it is that.
-fn maximum_load(load_pps: f64, source: MaximumSource, is_sustained: bool, unpaced_pps: f64) -> String {
+/// The highest load of a search, and why it is that. `has_sent_all`: whether the generator sent everything at that load.
+fn maximum_load(load_pps: f64, source: MaximumSource, has_sent_all: bool, unpaced_pps: f64) -> String {
     let limit = match source {
         MaximumSource::LineRate => ", the line rate",
-        _ if is_sustained => "",
+        _ if has_sent_all => "",
         _ => ", though it kept none of the rates that were tried",
     };
     format!(

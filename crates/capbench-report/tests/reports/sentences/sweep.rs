@@ -362,7 +362,10 @@ fn points_at_which_the_kernel_is_the_limit_show_no_cost_of_the_application() {
     let is_application_the_limit: Vec<bool> = readings.iter().map(|reading| reading.is_saturated()).collect();
     assert_eq!(is_application_the_limit, [false, false, false, true, true]);
     let most_lost_at = readings[3].lost[0].place;
-    assert!(!most_lost_at.is_before_application(), "the backlog loses most, and the ring overflows, too");
+    assert!(
+        !most_lost_at.holds_frames_for_application(),
+        "the backlog loses most, and the ring overflows, too"
+    );
 
     let facts = facts(&run);
     let fact = only!(&facts, LimitedByKernel);
