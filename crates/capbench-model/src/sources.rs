@@ -40,7 +40,7 @@ pub enum Source {
     Link(LinkSource),
     /// Counters of the receiving card or its driver.
     Card(CardCounters),
-    /// A veth has no queue besides.
+    /// A veth has no other queue.
     VethHasNoQueue,
     /// `rx_dropped` also counts frames that were captured.
     ReceiveDropsHaveCaptured,

@@ -66,8 +66,8 @@ pub struct BlindCard {
     pub because: Option<String>,
 }
 
-/// Where the count of losses of the receiving card comes from, if not from its counters alone. The difference is that of `tx_packets` of the sender and
-/// `rx_packets` of the receiver.
+/// Where the count of losses of the receiving card comes from, if not from its counters alone. The difference is that of
+/// `tx_packets` of the sender and `rx_packets` of the receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkSource {

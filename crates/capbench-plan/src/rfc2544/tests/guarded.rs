@@ -28,7 +28,7 @@ fn kept(path: &mut dyn Laboratory) -> Collected {
     let tested = kept.tested.iter().flat_map(|tested| &tested.trials);
     let of_tests: Vec<u32> = searched.chain(tested).copied().collect();
     let numbers: Vec<u32> = kept.trials.iter().map(|trial| trial.number).collect();
-    assert_eq!(of_tests, numbers, "every trial that stands is part of one test");
+    assert_eq!(of_tests, numbers, "every accepted trial is part of one test");
     kept
 }
 

@@ -130,7 +130,7 @@ fn negative_loss_ends_a_search_where_it_stays() {
     let because =
         "5 frames more were delivered and booked as lost than the 100 sent (negative loss)".to_string();
     assert_eq!(always.outcome.ended, End::Invalid { trials: vec![last.number], because });
-    // Two attempts were discarded, and the third stands.
+    // Two attempts were discarded, and the third is accepted.
     assert_eq!((guarding.discarded, last.guarding.as_ref().unwrap().attempt), (2, 3));
 }
 
