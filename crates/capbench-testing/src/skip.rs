@@ -22,6 +22,8 @@ pub enum HostLimit {
     UserNamespaces,
     /// A clock that tests may set.
     OwnClock,
+    /// A clock that nobody sets for a while.
+    SteadyClock,
 }
 
 impl Display for HostLimit {
@@ -34,6 +36,7 @@ impl Display for HostLimit {
             Self::DirectIo => "direct I/O",
             Self::UserNamespaces => "user namespaces",
             Self::OwnClock => "a clock that tests may set",
+            Self::SteadyClock => "a clock that nobody sets",
         })
     }
 }
