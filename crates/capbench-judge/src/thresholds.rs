@@ -42,6 +42,9 @@ capbench_model::thresholds! {
     /// The generator sent a load if it left no more than this share of it unsent.
     UNSENT_SHARE: f64 = 0.05, "of the load",
         "a choice: a stricter one leaves trials of a busy generator open, a laxer one judges another load";
+    /// Unsent or buffered frames of a soak above this share can hide a loss that matters: its result is in doubt.
+    DOUBTFUL_SOAK_SHARE: f64 = 1e-3, "of the frames",
+        "a choice: below it they hide at most a loss that is called nearly lossless (NEARLY_LOSSLESS_RATIO)";
     /// Up to this share of the frames of a trial may wait when sending ends because of a stall, although the application keeps up
     /// on average. It is as fine as the resolution of usual goals.
     STALL_BACKLOG: f64 = 0.005, "of the delivered frames",
@@ -59,9 +62,10 @@ capbench_model::thresholds! {
         "a choice: stricter than the 0.5 % of the goal pdr (FD.io CSIT), so that a capture is nearly complete";
     /// Loads of one rate differ by up to this share: whole frames, and the last interval.
     OFFERED_LOAD_ROUNDING: f64 = 1e-3, "of the intended load", "a calculation: one frame of a trial of 1000 frames";
-    /// A precision that is coarser than this counts as this one: it would call all limits equal, and confirm any.
+    /// A precision that is coarser than this counts as this one, where limits are compared and where a longer trial confirms one: it would
+    /// call all limits equal, and confirm any.
     COARSEST_PRECISION: f64 = 0.1, "of the load", "a choice: limits that are further apart than a tenth matter to every user";
-    /// Precision that is assumed where no search states one.
+    /// Precision that is assumed where no search states one: of a ranking, and of the limit that a longer trial confirms.
     ASSUMED_PRECISION: f64 = 0.05, "of the load",
         "a choice: between the width of a search (0.5 %) and what rounds on a busy host differ by (10 %)";
     /// Trials at maximum load are of one load if what was sent differs by less than this share.
@@ -84,6 +88,12 @@ capbench_model::thresholds! {
         "a choice: a lower one calls receivers equal that slow the generator unequally";
     /// Limits within this many times the stated precision are equal: each of two intervals is that wide.
     EQUAL_LIMITS_PRECISIONS: f64 = 2.0, "times the precision", "a calculation: two intervals of this width that touch";
+    /// Limits that differ by up to this share are equal, however precise they are, and where all methods were offered one load.
+    EQUAL_LIMITS_LEAST: f64 = 0.05, "of the higher limit",
+        "a choice: a smaller difference matters less than the costs that decide between equal limits";
+    /// Of methods whose limits are not known to be equal, those that sustained at least this share of the highest load come first.
+    ABOUT_HIGHEST_LOAD: f64 = 0.75, "of the highest load",
+        "a choice: as much less as a generator sends to equal methods (EQUAL_GENERATOR_LIMITS)";
     /// A method that is ranked below another one has a higher rate if it is above the other one's by this share.
     HIGHER_RANKED_RATE: f64 = 0.01, "of the rate", "a choice: readers see from about 1 % on that printed rates are out of order";
     /// A single trial does not show how much the next one differs. Its error is taken as this share.
@@ -335,9 +345,6 @@ capbench_model::thresholds! {
     LOWER_BOUND_PRECISION: f64 = 0.25, "of the rate", "a choice: as for costs (COST_RANGE_ERROR)";
     /// Visits with which chance alone explains a difference in fewer than 1 of 20 cases.
     DECIDING_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
-    /// Share of the frames from which on unsent or buffered frames put the result of a soak in doubt.
-    DOUBTFUL_SOAK_SHARE: f64 = 1e-3, "of the frames",
-        "a choice: below it they hide at most a loss that is called nearly lossless (NEARLY_LOSSLESS_RATIO)";
     /// A soak was cut short if more than this share of its planned time is missing.
     CUT_SOAK_SHARE: f64 = 1e-3, "of the planned time", "a choice: 3.6 s of an hour";
     /// A buffer that grows by less than this share of the growth of the ring has another limit.
