@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::database::{Bounds, Database};
 use crate::sustained::moments::Moments;
-use crate::sustained::{Criteria, Observation, buffered_frames};
+use crate::sustained::{Criteria, Observation, buffered_frames, frames_not_forwarded};
 use capbench_model::ledger::LostAt;
 use capbench_model::statistics::LEVEL;
 use capbench_model::statistics::counts::{self, Hits};
@@ -52,11 +52,6 @@ impl<'t> Trials<'t> {
     /// The number of frames that the load sends at once.
     pub(super) fn burst_frames(&self) -> u32 {
         self.burst_frames
-    }
-
-    /// Frames of a trial that were delivered only because the buffer had room for them.
-    fn backlogged(&self, trial: &TrialResult) -> u64 {
-        buffered_frames(trial, self.burst_frames)
     }
 }
 
@@ -107,9 +102,8 @@ impl Backlogged {
         let mut frames = 0;
         let mut all_frames = 0;
         for trial in high {
-            let backlogged = trials.backlogged(trial);
-            frames += backlogged;
-            all_frames += backlogged + trial.lost() + trial.shortfall();
+            frames += buffered_frames(trial, trials.burst_frames);
+            all_frames += frames_not_forwarded(trial, trials.burst_frames);
         }
         (frames > 0).then_some(Self { frames, all_frames })
     }
