@@ -10,6 +10,7 @@ mod tests;
 use std::time::Duration;
 
 pub use capbench_model::thresholds::Threshold;
+use capbench_model::thresholds::{FALSE_ALARMS, LEVEL};
 
 capbench_model::thresholds! {
     // What limited a method.
@@ -109,6 +110,8 @@ capbench_model::thresholds! {
         "a choice: twice what rounds on a busy host differ by (docs/evidence/recorders.md: 10 %)";
 
     // Contrasts, effects, scaling, and cost regimes of a sweep.
+    /// The probability that chance alone shows one of the differences of a sweep: rises, falls and leads, and their effects.
+    SWEEP_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
     /// Rates of two points that differ by less than this share are equal.
     EQUAL_RATES: f64 = 0.01, "of the rate", "a choice: a smaller difference matters to few users, and takes many repeats to show";
     /// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer
@@ -147,6 +150,13 @@ capbench_model::thresholds! {
         "a choice: normal errors exceed 4 standard errors upwards in 3 of 100,000 cases; all costs follow from it";
 
     // Comparisons of runs and hosts.
+    /// The probability that chance alone shows one of the changes of a comparison, of runs, methods or hosts.
+    COMPARISON_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
+    /// The confidence level of the interval of each change of a comparison.
+    COMPARISON_LEVEL: f64 = LEVEL, "probability", "convention (LEVEL of capbench-model)";
+    /// The probability that chance alone shows a change on one of the days of a dataset. Each day is a comparison, whose changes are also
+    /// subject to COMPARISON_FALSE_ALARMS.
+    DAYS_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
     /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the load.
     EQUAL_LOADS: f64 = 0.1, "of the higher load",
         "a choice: the cost of a packet is shared by its batch; a stricter one leaves few pairs of runs";
@@ -174,7 +184,7 @@ capbench_model::thresholds! {
     SMALLEST_COMPARED_VALUE: f64 = 1e-9, "of the measure", "below all measured values";
     /// `examples/sql/regressions.sql` shows a change from this number of standard deviations on. Its test has no correction.
     QUERY_DEVIATIONS: f64 = 3.0, "standard deviations",
-        "a calculation: chance exceeds it in 0.3 % of cases, as for each of 18 set-ups that share FALSE_ALARMS";
+        "a calculation: chance exceeds it in 0.3 % of cases, as for each of 18 set-ups that share COMPARISON_FALSE_ALARMS";
     /// A CPU whose loop takes longer than this is not at full speed.
     SLOWED_CORE: f64 = 1.05, "times its minimum", "a choice: a third of the way to a shared core (SHARED_CORE)";
     /// A CPU whose loop takes longer than this shares its core all the time.
@@ -247,6 +257,12 @@ capbench_model::thresholds! {
         "a calculation: 64 KiB, receive and transmit together (e1000, igc), at 1 Gbit/s; ixgbe: IXGBE_TXPBSIZE_MAX";
     /// Frames that a phase has more than rate times duration: the first one is sent at the very start.
     FRAMES_AT_START: f64 = 1.0, "frames", "definition of a rate";
+
+    // What repeated searches show.
+    /// The probability that chance alone puts a method above another one in the order of repeated searches.
+    SEARCH_ORDER_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
+    /// The bounds of a search are distinguished if chance explains their difference with up to this probability.
+    DISTINGUISHED_BOUNDS_BY_CHANCE: f64 = 1.0 - LEVEL, "probability", "convention (LEVEL of capbench-model)";
 
     // Which trial a search runs next.
     /// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use super::database::{Bounds, Database};
 use crate::sustained::moments::Moments;
 use crate::sustained::{Criteria, Observation, buffered_frames, frames_not_forwarded};
+use crate::thresholds::DISTINGUISHED_BOUNDS_BY_CHANCE;
 use capbench_model::ledger::LostAt;
-use capbench_model::statistics::LEVEL;
 use capbench_model::statistics::counts::{self, Hits};
 use capbench_model::trial::{Phase, TrialResult};
 
@@ -267,13 +267,13 @@ impl BoundsDistinction {
     pub(super) fn from_bounds(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
         let mut interval = Interval::between(seen, criteria, bounds.lower?, bounds.upper?);
         let by_chance = interval.by_chance();
-        if by_chance <= 1.0 - LEVEL {
+        if by_chance <= DISTINGUISHED_BOUNDS_BY_CHANCE {
             return Some(Self { by_chance, nearest: None });
         }
         // Every step is one more comparison (Bonferroni).
         let steps = (interval.below.len() + interval.above.len()) as f64;
         while interval.widen() {
-            if interval.by_chance() * steps <= 1.0 - LEVEL {
+            if interval.by_chance() * steps <= DISTINGUISHED_BOUNDS_BY_CHANCE {
                 return Some(Self { by_chance, nearest: Some([interval.from_pps, interval.to_pps]) });
             }
         }
@@ -282,7 +282,7 @@ impl BoundsDistinction {
 
     /// Whether trials distinguish the bounds.
     pub fn is_significant(&self) -> bool {
-        self.by_chance <= 1.0 - LEVEL
+        self.by_chance <= DISTINGUISHED_BOUNDS_BY_CHANCE
     }
 }
 
