@@ -5,7 +5,10 @@
 //! | question | answer |
 //! |---|---|
 //! | Did the generator send the load? | [`is_load_sent`] for a trial, [`are_frames_sent`] and [`is_rate_sent`] for numbers |
-//! | What do unsent frames mean besides that? | [`is_published_load_sent`], `frames_not_forwarded` for a search, `can_hide_loss` for a soak |
+//! | Did it send every frame? | [`TrialResult::shortfall`] |
+//! | Did it send the load that a publication names? | [`is_published_load_sent`] |
+//! | Which frames does the path of a search not forward, unsent ones included? | `frames_not_forwarded` |
+//! | Can unsent frames hide a loss of a soak? | `can_hide_loss` |
 //! | Did one trial sustain its load? | [`is_sustained`]; without the buffered frames [`is_delivered`]; with an allowed loss [`misses_up_to`] |
 //! | Do the trials of a load sustain it? | [`Criteria::classify`] for a search (RFC 9971), [`class_of_repeats`] without one |
 //! | Does a point of a sweep sustain its load? | [`Visits`], by medians |

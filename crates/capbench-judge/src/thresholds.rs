@@ -14,8 +14,8 @@ use capbench_model::thresholds::{FALSE_ALARMS, LEVEL};
 
 capbench_model::thresholds! {
     // What limited a method.
-    /// A loss from this share of the frames on lasts: it shows a limit. The cause of a smaller one can be a moment in which nobody
-    /// read, and a second trial may not repeat it.
+    /// A loss from this share of the frames on lasts: it shows a limit, of a method, a member or the kernel. The cause of a smaller one can
+    /// be a moment in which nobody read, and a second trial may not repeat it.
     LASTING_LOSS: f64 = 0.01, "of the frames",
         "a choice: 10 ms of a trial of a second, as long as stalls take (docs/evidence/guards.md: 4 to 14 ms)";
     /// The loss is concentrated in single moments if its density in the worst tenth of a second is this many times the
@@ -112,7 +112,7 @@ capbench_model::thresholds! {
     // Contrasts, effects, scaling, and cost regimes of a sweep.
     /// The probability that chance alone shows one of the differences of a sweep: rises, falls and leads, and their effects.
     SWEEP_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
-    /// Rates of two points that differ by less than this share are equal.
+    /// Rates of two points, or of two methods at a point, that differ by less than this share are equal.
     EQUAL_RATES: f64 = 0.01, "of the rate", "a choice: a smaller difference matters to few users, and takes many repeats to show";
     /// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer
     /// repeats.
@@ -229,7 +229,8 @@ capbench_model::thresholds! {
         "a choice: a finer one takes more bursts at each point, and a ring changes by more between points";
 
     // Guards of trials.
-    /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each. Rates that differ by less are equal.
+    /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each. Rates that differ by less are equal: that of a link
+    /// and one on it, and the throughput and the maximum rate of a back-to-back test.
     CLOCKS_DIFFERENCE: f64 = 2e-4, "of the rate", "IEEE 802.3: 100 ppm for each clock";
     /// A disturbed trial is repeated up to this many times.
     DISTURBED_TRIAL_REPEATS: u32 = 2, "repeats", "a choice: three tries in all; the user can set it";

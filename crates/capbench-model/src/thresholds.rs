@@ -81,7 +81,7 @@ thresholds! {
     CLOCK_READING_NS: f64 = 50_000.0, "ns",
         "a choice: 5000 times the error that docs/evidence/guards.md has, for a host that interrupts the reading";
     /// A CPU whose loop takes longer than this shares its core for a part of the time, or its clock was lowered. Turbo clocks differ
-    /// by less with the number of busy cores.
+    /// by less with the number of busy cores. Comparisons put trials above it among those of another pace.
     SHARED_CORE: f64 = 1.15, "times its minimum",
         "a choice: half way to the least of a shared core, which is 1.3 (docs/evidence/guards.md)";
     /// Generators that begin further apart than this share of the sending time spoil a trial: its load is not the planned one at
