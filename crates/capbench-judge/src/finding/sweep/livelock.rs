@@ -84,4 +84,28 @@ mod tests {
             assert_eq!(found.is_some(), is_found, "{delivered_pps} packets/s after 100,000");
         }
     }
+
+    #[test]
+    fn three_points_together_show_a_fall_that_chance_explains_at_fewer() {
+        for (points, is_found) in [(5, false), (6, true)] {
+            let mut places = Vec::new();
+            let mut readings = Vec::new();
+            let mut trials = Vec::new();
+            for point in 0..points {
+                let load_pps = 1e5 * f64::from(point + 1);
+                let mut visits = Vec::new();
+                for visit in 0..2 {
+                    let number = 2 * point + visit + 1;
+                    let delivered_pps = if point < 3 { 1e5 } else { 8e4 } + f64::from(visit);
+                    visits.push(LoadTrial { number, pps: load_pps, delivered_pps, lost: 1000 }.result());
+                }
+                places.push(load_pps);
+                readings.push(reading(point as usize, &visits));
+                trials.extend(visits);
+            }
+            let sweep = sweep_of_loads(&places, vec![series("recv", readings)]);
+            let found = livelock(&Swept::new(&sweep, &trials), &sweep.series[0]);
+            assert_eq!(found.is_some(), is_found, "{points} points");
+        }
+    }
 }
