@@ -110,6 +110,7 @@ mod tests {
     #[test]
     fn as_few_points_are_put_together_as_repeats_allow() {
         assert_eq!(limits_with(1), None);
+        assert_eq!(limits_with(2).unwrap().basis().points, 3);
         assert_eq!(limits_with(4).unwrap().basis().points, 2);
         let limits = limits_with(8).unwrap();
         assert_eq!(limits.basis(), LimitBasis { points: 1, comparisons: 10, level: 0.95 });
