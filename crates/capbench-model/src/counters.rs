@@ -4,6 +4,7 @@ use capbench_sys::packet::Frame;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+use crate::completeness;
 pub use crate::places::Place;
 
 /// Counters since the capture was opened, all 64 bits and monotonic. `None` means that the method does not report it; it does
@@ -107,10 +108,7 @@ impl Counters {
 
     /// Frames lost after they were accepted. `None` if a place is unknown, or all are.
     pub fn dropped(&self) -> Option<u64> {
-        let mut lost =
-            self.losses.iter().filter(|loss| loss.place.is_accepted()).map(|loss| loss.count).peekable();
-        lost.peek()?;
-        lost.sum()
+        completeness::lost_behind_capture_point(&self.losses)
     }
 
     /// Whether the method captures with an XDP program, so that frames never reach the stack. Only such a method can lose

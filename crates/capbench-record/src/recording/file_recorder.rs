@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use capbench_model::completeness::must_be_known;
 use capbench_model::counters::Counters;
 use capbench_model::places::Place;
 use capbench_model::units::{ByteCount, SnapLength};
@@ -67,10 +68,12 @@ impl Ends {
                 let place = "link".into();
                 losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
             }
-            // An impossible comparison is not listed as a loss. An XDP program that nobody counts is: it can take any number.
+            let went_down =
+                link.went_down(captures.iter().map(|capture| capture.went_down.load(Relaxed)).max());
+            // A count that may be unknown is not listed then.
             let unreached = readings.iter().take(1).flat_map(|reading| &reading.unreached);
             losses.extend(LostAt::of(
-                unreached.filter(|loss| loss.count.is_some() || loss.place == Place::Xdp),
+                unreached.filter(|loss| loss.count.is_some() || must_be_known(loss.place, went_down > 0)),
             ));
             if *has_workers {
                 let lost = captures.iter().map(|capture| capture.gaps.frames()).sum();
