@@ -50,7 +50,7 @@ pub fn must_be_known(place: Place, went_down: bool) -> bool {
 
 /// Whether a capture counts losses at this place: between its capture point and the program that reads it.
 fn is_of_capture(place: Place) -> bool {
-    place.is_accepted() && !matches!(place, Place::ApplicationQueue | Place::Writer)
+    place.is_accepted() && !place.is_in_program()
 }
 
 /// Why it is unknown how many packets were lost at these places: the first reason. `None`: each count that must be known is.

@@ -95,6 +95,11 @@ impl Place {
         )
     }
 
+    /// Whether frames lost there had reached the program: the kernel and the method had delivered them.
+    pub fn is_in_program(self) -> bool {
+        matches!(self, Self::ApplicationQueue | Self::Writer)
+    }
+
     /// The place with this name.
     pub fn from_key(key: &str) -> Option<Self> {
         ALL.into_iter().chain([Self::Nic, Self::Writer]).find(|place| place.key() == key)

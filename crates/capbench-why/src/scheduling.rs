@@ -298,11 +298,14 @@ mod tests {
                 (9, "idle", 0.01),
                 (10, "ksoftirqd/1", 0.5),
                 (11, "napi/eth0-7", 0.4),
+                (13, "napi/eth0-fe-8", 0.4),
                 (12, "backlog_napi/1", 0.3),
             ],
         );
         let users = scheduled.users_of(1, Some(42));
         assert_eq!(in_words(&users).as_deref(), Some("cc1 (8) and 1 more used"));
+        let polling: Vec<u32> = scheduled.polling("eth0").iter().map(|polling| polling.thread).collect();
+        assert_eq!(polling, [11], "eth0-fe is another interface");
         assert_eq!((in_words(&scheduled.users_of(0, None)), scheduled.reader(7)), (None, None));
         assert_eq!(scheduled.reader(42).map(|reading| reading.waited), Some(0.3));
     }

@@ -61,17 +61,32 @@ pub enum Booking {
     Own,
 }
 
+impl Booking {
+    /// The counter of a place. `None`: what is lost there is no loss of a recording.
+    pub fn of_place(place: Place) -> Option<Self> {
+        match place {
+            // The format has no third place: frames lost in the stack or taken by an XDP program did not reach the filter.
+            Place::Nic | Place::Link | Place::Driver | Place::Xdp | Place::Stack => Some(Self::Interface),
+            Place::Backlog | Place::FillRing | Place::Ring | Place::MethodQueue => Some(Self::System),
+            Place::ApplicationQueue | Place::Writer => Some(Self::Own),
+            Place::Filter => None,
+            // Places of a trial: a recording has no sender, and reads until its capture is empty.
+            Place::Unsent
+            | Place::Transmit
+            | Place::LinkQueue
+            | Place::Path
+            | Place::Unread
+            | Place::Truncated
+            | Place::Corrupt => None,
+        }
+    }
+}
+
 impl LostAt {
     /// The counted losses, one per place. Frames that a filter rejected are not losses.
     pub fn of<'l>(losses: impl IntoIterator<Item = &'l Loss>) -> impl Iterator<Item = Self> {
         losses.into_iter().filter_map(|loss| {
-            let booking = match loss.place {
-                Place::Filter => return None,
-                // The format has no third place: frames lost in the stack or taken by an XDP program did not reach the filter.
-                Place::Link | Place::Xdp | Place::Stack => Booking::Interface,
-                Place::ApplicationQueue | Place::Writer => Booking::Own,
-                _ => Booking::System,
-            };
+            let booking = Booking::of_place(loss.place)?;
             Some(Self { place: loss.place.key().into(), booking, count: loss.count })
         })
     }
@@ -207,9 +222,9 @@ const OWN: &str = " (ours) ";
 #[cfg(test)]
 mod tests {
     use super::{Booking, InterfaceStatistics, LostAt};
-    use capbench_model::completeness::UnknownLoss;
+    use capbench_model::completeness::{UnknownLoss, is_lacking};
     use capbench_model::counters::{Counters, Loss};
-    use capbench_model::places::Place;
+    use capbench_model::places::{ALL, Place};
 
     fn lost(place: &'static str, booking: Booking, count: Option<u64>) -> LostAt {
         LostAt { place: place.into(), booking, count }
@@ -238,6 +253,15 @@ mod tests {
         let mut unbooked = InterfaceStatistics::default();
         unbooked.book_own("full_file", 4);
         assert_eq!(unbooked.own_dropped(), Some(4));
+    }
+
+    #[test]
+    fn what_a_program_lost_is_no_loss_of_the_system() {
+        for place in ALL.into_iter().chain([Place::Nic, Place::Writer]) {
+            let booking = Booking::of_place(place);
+            assert_eq!(booking == Some(Booking::Own), place.is_in_program(), "{place:?}");
+            assert!(booking.is_some() || !is_lacking(place), "{place:?}");
+        }
     }
 
     #[test]

@@ -65,12 +65,12 @@ impl Ends {
             let link = readings.first().map_or_else(LinkCounts::default, |reading| reading.link);
             let mut losses: Vec<_> = LostAt::of(&counters.losses).collect();
             if !losses.iter().any(|loss| loss.booking == Booking::Interface) {
-                let place = "link".into();
+                let place = Place::Link.key().into();
                 losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
             }
             let went_down =
                 link.went_down(captures.iter().map(|capture| capture.went_down.load(Relaxed)).max());
-            // A count that may be unknown is not listed then.
+            // Unknown counts are listed where they must be known.
             let unreached = readings.iter().take(1).flat_map(|reading| &reading.unreached);
             losses.extend(LostAt::of(
                 unreached.filter(|loss| loss.count.is_some() || must_be_known(loss.place, went_down > 0)),
@@ -81,7 +81,7 @@ impl Ends {
                 losses.push(LostAt { place, booking: Booking::Own, count: Some(lost) });
             }
             losses.push(LostAt {
-                place: "writer".into(),
+                place: Place::Writer.key().into(),
                 booking: Booking::Own,
                 count: Some(written.interfaces.get(number).map_or(0, |packets| packets.lost())),
             });
