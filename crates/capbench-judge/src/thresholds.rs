@@ -235,9 +235,9 @@ capbench_model::thresholds! {
     UNPACED_TRIALS: u32 = 2, "trials", "a choice: one more than a stall spoils";
     /// Maximum number of trials of the self-test: no goal benefits from their traffic.
     MAXIMUM_RATE_TRIALS: usize = 8, "trials",
-        "a choice: two without a pace, and three tries at each of two rates (UNSUSTAINED_RATE_TRIES)";
-    /// Number of tries before a rate counts as not sustained.
-    UNSUSTAINED_RATE_TRIES: usize = 3, "tries", "a choice: a stall spoils one try, and seldom three";
+        "a choice: two without a pace, and three tries at each of two rates (GENERATOR_RATE_TRIES)";
+    /// Tries of the self-test before a rate counts as one that the generator does not sustain.
+    GENERATOR_RATE_TRIES: usize = 3, "tries", "a choice: a stall spoils one try, and seldom three";
     /// Tries that differ by no more than this share are equal. Disturbances by the host are less regular.
     EQUAL_TRIES: f64 = 0.01, "of the rate", "a choice: below the step to the next rate (LOWERED_RATE)";
     /// The next rate, as a share of an unsustained one, if a try came closer than that.
@@ -325,8 +325,9 @@ capbench_model::thresholds! {
         "a choice: more than ticks and the 1.08 times of work in ns on a shared core explain";
     /// A rate that is known less precisely is only a lower bound.
     LOWER_BOUND_PRECISION: f64 = 0.25, "of the rate", "a choice: as for costs (COST_RANGE_ERROR)";
-    /// Visits with which chance alone explains a difference in fewer than 1 of 20 cases.
-    DECIDING_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
+    /// Visits that an advice or a proposed command asks for: chance alone then explains a difference in fewer than 1 of 20 cases. No
+    /// decision waits for them.
+    ADVISED_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
     /// Share of the frames from which on unsent or buffered frames put the result of a soak in doubt.
     DOUBTFUL_SOAK_SHARE: f64 = 1e-3, "of the frames",
         "a choice: below it they hide at most a loss that is called nearly lossless (NEARLY_LOSSLESS_RATIO)";

@@ -49,6 +49,9 @@ thresholds! {
     /// Parts of a CPU's time may exceed their sum by this factor, because their windows begin and end at other moments.
     CPU_PARTS_EXCESS: f64 = 1.05, "times the sum",
         "a choice: windows that begin 25 ms apart in a trial of a second, at both ends";
+    /// Losses within this time are of one moment. The names of saved members and the words of reports have it, too.
+    LOSS_WINDOW: Duration = Duration::from_millis(100), "time",
+        "a choice: longer than a thread waits for its CPU, and short beside a trial of a second";
     /// Foreign work of up to this share of a CPU's busy time leaves the account of application and kernel on that CPU valid.
     FOREIGN_WORK_IN_ACCOUNT: f64 = 0.05, "of the busy time", "a choice: the cost of a packet is wrong by as much";
     /// With less than this share of the kernel's receive work on the chosen CPU, the work did not follow the placement.

@@ -1,5 +1,6 @@
 //! Between which points the curves of a sweep bend, and so need another point.
 
+use capbench_judge::sweep::onset::first_lossy;
 use capbench_judge::thresholds::{ONSET_GAP_FACTOR, SMALLEST_BEND};
 
 /// The first pass's result of a series at a point.
@@ -51,8 +52,7 @@ fn best_gap(curve: &[CurvePoint]) -> Option<Gap> {
 fn worths(curve: &[CurvePoint], span: f64) -> Vec<f64> {
     let widths: Vec<f64> = curve.windows(2).map(|ends| (ends[1].at - ends[0].at) / span).collect();
     let mut worths = vec![0.0_f64; widths.len()];
-    // The gap where loss begins.
-    if let Some(onset) = curve.windows(2).position(|ends| !ends[0].is_lossy && ends[1].is_lossy) {
+    if let Some(onset) = gap_of_onset(curve) {
         worths[onset] = ONSET_GAP_FACTOR * widths[onset];
     }
     let highest = curve.iter().map(|point| point.value).fold(f64::NEG_INFINITY, f64::max);
@@ -71,6 +71,13 @@ fn worths(curve: &[CurvePoint], span: f64) -> Vec<f64> {
         }
     }
     worths
+}
+
+/// The gap where loss begins after points without loss, by the index of its left point.
+fn gap_of_onset(curve: &[CurvePoint]) -> Option<usize> {
+    let first_clean = curve.iter().position(|point| !point.is_lossy)?;
+    let points_before = first_lossy(curve[first_clean..].iter().map(|point| point.is_lossy))?;
+    Some(first_clean + points_before - 1)
 }
 
 /// The distance of a point from the line between its neighbours.
