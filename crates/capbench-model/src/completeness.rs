@@ -9,7 +9,6 @@
 //! | stack | lost; the count must be known if the interface went down, because the kernel then detaches sockets |
 //! | card, driver, backlog, filter | no part of the recording's account: the counters of the interface also count frames that nobody wanted |
 
-use crate::counters::Loss;
 use crate::places::Place;
 
 /// Why it is unknown how many packets a recording of an interface lacks.
@@ -30,12 +29,6 @@ pub struct PlaceCount {
     pub place: Place,
     /// Their number; `None` if it is unknown, or only a lower limit.
     pub count: Option<u64>,
-}
-
-impl From<&Loss> for PlaceCount {
-    fn from(loss: &Loss) -> Self {
-        Self { place: loss.place, count: loss.count }
-    }
 }
 
 /// Whether a recording lacks the packets that are lost at this place.
@@ -69,17 +62,6 @@ pub fn unknown_loss(losses: &[PlaceCount], went_down: bool) -> Option<UnknownLos
         }
     }
     None
-}
-
-/// Packets lost behind the capture point. `None` if one of the counts is unknown, or if there is none.
-pub fn lost_behind_capture_point(losses: &[Loss]) -> Option<u64> {
-    let mut sum = None;
-    for loss in losses {
-        if loss.place.is_accepted() {
-            sum = Some(sum.unwrap_or(0) + loss.count?);
-        }
-    }
-    sum
 }
 
 /// Accepted packets that were neither lost nor delivered; negative if more were delivered than accepted. `None` if a count is

@@ -4,7 +4,6 @@ use capbench_sys::packet::Frame;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-use crate::completeness;
 pub use crate::places::Place;
 
 /// Counters since the capture was opened, all 64 bits and monotonic. `None` means that the method does not report it; it does
@@ -108,7 +107,7 @@ impl Counters {
 
     /// Frames lost after they were accepted. `None` if a place is unknown, or all are.
     pub fn dropped(&self) -> Option<u64> {
-        completeness::lost_behind_capture_point(&self.losses)
+        lost_behind_capture_point(&self.losses)
     }
 
     /// Whether the method captures with an XDP program, so that frames never reach the stack. Only such a method can lose
@@ -173,6 +172,17 @@ impl Counters {
     pub fn raw(&self, name: &str) -> Option<u64> {
         self.raw.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
+}
+
+/// Frames lost behind the capture point. `None` if one of the counts is unknown, or if there is none.
+pub fn lost_behind_capture_point(losses: &[Loss]) -> Option<u64> {
+    let mut sum = None;
+    for loss in losses {
+        if loss.place.is_accepted() {
+            sum = Some(sum.unwrap_or(0) + loss.count?);
+        }
+    }
+    sum
 }
 
 /// Places that a packet socket, or a card's ring, does not have: it has only one ring or queue.

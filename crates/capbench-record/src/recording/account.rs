@@ -9,10 +9,8 @@
 use std::time::Duration;
 
 use capbench_capture::occupancy::Occupancy;
-use capbench_model::completeness::{
-    PlaceCount, UnknownLoss, is_lacking, lost_behind_capture_point, unexplained, unknown_loss,
-};
-use capbench_model::counters::Loss;
+use capbench_model::completeness::{PlaceCount, UnknownLoss, is_lacking, unexplained, unknown_loss};
+use capbench_model::counters::{Loss, lost_behind_capture_point};
 use capbench_model::places::Place;
 
 use crate::merge::{MergeTally, PortTally};
