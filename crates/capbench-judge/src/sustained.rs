@@ -13,6 +13,7 @@
 //! | Do the trials of a load sustain it? | [`Criteria::classify`] for a search (RFC 9971), [`class_of_repeats`] without one |
 //! | Does a point of a sweep sustain its load? | [`Visits`], by medians |
 //! | Does a soak sustain its load? | [`of_soak`] |
+//! | Is the loss of a trial that the host disturbed the method's own? | [`is_of_method`] |
 //! | Were frames lost in moments only? | [`moments`] |
 //!
 //! A trial that loses nothing shows little if frames were still waiting when sending ended: a longer trial loses them. So
