@@ -30,6 +30,12 @@ capbench_model::thresholds! {
     /// 10 %.
     LIVELOCK_CHANGE: f64 = 0.1, "of the rate", "docs/evidence/recorders.md: rounds on a virtual machine differ by 10 %";
 
+    // What used the CPUs of trials besides them.
+    /// Of up to this many processes of one name each is named with its number; more are one disturber.
+    DISTURBERS_BY_NUMBER: usize = 3, "processes", "a choice: as many as a user stops one by one";
+    /// A CPU with less than this part of a process's time is not named.
+    SMALL_PART_OF_DISTURBER: f64 = 0.1, "of its CPU time", "a choice: a process that moved for a moment is on its main CPU";
+
     // Whether a load is sustained.
     /// The generator sent a load if it left no more than this share of it unsent.
     UNSENT_SHARE: f64 = 0.05, "of the load",

@@ -6,7 +6,7 @@
 //! | [`running`], [`counters`], [`generator`] | how an open capture runs, and its counters; how a generator ran |
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`sources`], [`traced_losses`], [`arrivals`] | where each frame went, and where its count comes from |
-//! | [`disturbance`], [`noise`] | disturbances of a trial by the host; reasons for care with its numbers |
+//! | [`disturbance`], [`disturbers`], [`noise`] | disturbances of a trial by the host, and the processes behind them; reasons for care with its numbers |
 //! | [`mod@thresholds`] | the numbers that decide what a trial is worth, with unit, reason and source |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
 //! | [`reasons`] | why a trial shows less than it should |
@@ -40,6 +40,7 @@ pub mod counters;
 pub mod csv_text;
 pub mod direction;
 pub mod disturbance;
+pub mod disturbers;
 pub mod environment;
 pub mod error;
 pub mod evidence;
