@@ -9,7 +9,7 @@ use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
-use super::disturbers::{self, DisturbersOfRun};
+use super::disturbers::{self, DisturbersOfRun, FoundDisturbers};
 use super::noise::NoiseCause;
 use super::{Finding, Found};
 use crate::run::RunFacts;
@@ -112,7 +112,9 @@ pub struct NotMeasuredBecause {
 pub fn find(run: &RunFacts<'_>, missing: &[NotMeasured]) -> Vec<Found> {
     let mut caveats = Vec::new();
     caveats.extend(noise(run));
-    caveats.extend(disturbers::find(run.trials));
+    if let Some(FoundDisturbers { fact, trials }) = disturbers::find(run.trials) {
+        caveats.push(found(Caveat::Disturbers(fact), trials));
+    }
     caveats.extend(clocks(run.trials));
     caveats.extend(not_measured(missing));
     caveats.extend(left_out(run.statements));

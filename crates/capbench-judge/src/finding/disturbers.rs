@@ -15,8 +15,6 @@ use serde::{Deserialize, Serialize};
 
 pub use self::free_cpus::FreeCpus;
 use self::free_cpus::free_cpus;
-use super::caveats::Caveat;
-use super::{Finding, Found};
 use crate::thresholds::{DISTURBERS_BY_NUMBER, SMALL_PART_OF_DISTURBER};
 
 /// What used the CPUs of trials besides them.
@@ -84,6 +82,15 @@ pub enum Disturber {
     Quota,
 }
 
+/// What used the CPUs of trials, and the numbers of these trials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundDisturbers {
+    /// What used them.
+    pub fact: DisturbersOfRun,
+    /// The trials.
+    pub trials: BTreeSet<u32>,
+}
+
 /// What used CPUs of one trial.
 #[derive(Clone)]
 struct UseInTrial<'r> {
@@ -98,7 +105,7 @@ struct UseInTrial<'r> {
 
 /// The largest first; `None` if no trial is noisy, if nothing used more than a trial tolerates, and for files of versions that did
 /// not read processes.
-pub fn find(trials: &[TrialResult]) -> Option<Found> {
+pub fn find(trials: &[TrialResult]) -> Option<FoundDisturbers> {
     if trials.iter().all(|trial| trial.noise.is_empty()) {
         return None;
     }
@@ -130,8 +137,7 @@ pub fn find(trials: &[TrialResult]) -> Option<Found> {
     used.sort_by_key(|one| std::cmp::Reverse(one.total_ns));
     let free_cpus = free_cpus(&read, &used);
     let all_trials = read.len() as u32;
-    let fact = DisturbersOfRun { used, all_trials, free_cpus };
-    Some(Found::new(Finding::Caveat(Caveat::Disturbers(fact)), seen_in))
+    Some(FoundDisturbers { fact: DisturbersOfRun { used, all_trials, free_cpus }, trials: seen_in })
 }
 
 /// What used the CPUs of the receiver's host.

@@ -16,8 +16,15 @@ const LONGEST_NAME: usize = 64;
 /// The text of the fact.
 pub(super) fn words(fact: &DisturbersOfRun) -> String {
     let mut clauses: Vec<String> = Vec::new();
+    let mut subject_before = String::new();
     for one in fact.used.iter().take(NAMED) {
-        clauses.push(clause(one, fact.all_trials));
+        let subject = subject(&one.by);
+        let used = used_words(one, fact.all_trials);
+        match clauses.last_mut() {
+            Some(clause) if subject == subject_before => clause.push_str(&format!(" and {used}")),
+            _ => clauses.push(format!("{subject} {used}")),
+        }
+        subject_before = subject;
     }
     let more = fact.used.len().saturating_sub(NAMED);
     if more > 0 {
@@ -41,22 +48,25 @@ fn has_name(by: &Disturber) -> bool {
     !matches!(by, Disturber::Unnamed { .. } | Disturber::Hypervisor | Disturber::Quota)
 }
 
-/// What one disturber used.
-fn clause(one: &CpuUse, all_trials: u32) -> String {
-    let mut clause = match &one.by {
-        Disturber::Hypervisor => format!("the hypervisor took {}", share_words(one)),
-        Disturber::Quota => {
-            format!("the CPU quota of its control group took {} of a CPU", percent(one.share))
-        }
-        by => format!("{} used {}", name_words(by), share_words(one)),
+/// A disturber with its verb.
+fn subject(by: &Disturber) -> String {
+    let verb = match by {
+        Disturber::Hypervisor | Disturber::Quota => "took",
+        _ => "used",
     };
+    format!("{} {verb}", name_words(by))
+}
+
+/// What a disturber used, where, and in how many trials.
+fn used_words(one: &CpuUse, all_trials: u32) -> String {
+    let mut words = share_words(one);
     if let Some(location) = &one.location {
-        clause.push_str(&format!(" on the host of {}", printable::line(location)));
+        words.push_str(&format!(" on the host of {}", printable::line(location)));
     }
     if one.trials < all_trials {
-        clause.push_str(&format!(" in {} of {}", one.trials, many(all_trials.into(), "trial", "trials")));
+        words.push_str(&format!(" in {} of {}", one.trials, many(all_trials.into(), "trial", "trials")));
     }
-    clause
+    words
 }
 
 /// `83 % of CPU 1`; of several CPUs `83 % of a CPU (CPUs 0 and 1)`.
@@ -83,7 +93,7 @@ fn name_words(by: &Disturber) -> String {
         Disturber::KernelThread { comm } => format!("{} (a kernel thread)", process_name(comm)),
         Disturber::Unnamed { hidden } => hidden_words(hidden.first()).into(),
         Disturber::Hypervisor => "the hypervisor".into(),
-        Disturber::Quota => "the CPU quota".into(),
+        Disturber::Quota => "the CPU quota of its control group".into(),
     }
 }
 
@@ -195,9 +205,10 @@ mod tests {
         {
             assert!(unnamed(&[hidden]).contains(" used 40 % of CPU 1."));
         }
+        let stolen = |cpu, share| one(Disturber::Hypervisor, &[cpu], share);
         assert_eq!(
-            text(vec![one(Disturber::Hypervisor, &[1], 0.12)]),
-            "The hypervisor took 12 % of CPU 1. Measure at another time, or on another machine."
+            text(vec![stolen(1, 0.12), stolen(0, 0.08)]),
+            "The hypervisor took 12 % of CPU 1 and 8 % of CPU 0. Measure at another time, or on another machine."
         );
         assert_eq!(
             text(vec![one(Disturber::Quota, &[], 0.2)]),

@@ -4,8 +4,6 @@ use capbench_model::noise::{Noise, NoiseOfTrial};
 use capbench_model::trial::{Cpus, Generator, Profile, TrialResult};
 
 use super::{CpuUse, Disturber, DisturbersOfRun, FreeCpus, find};
-use crate::finding::Finding;
-use crate::finding::caveats::Caveat;
 
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -42,9 +40,7 @@ fn disturbers(trial: &mut TrialResult) -> &mut Disturbers {
 }
 
 fn found(trials: &[TrialResult]) -> DisturbersOfRun {
-    let fact = find(trials).expect("something used a CPU").fact;
-    let Finding::Caveat(Caveat::Disturbers(fact)) = fact else { panic!("{fact:?}") };
-    fact
+    find(trials).expect("something used a CPU").fact
 }
 
 /// The disturbers with their CPUs and shares in hundredths.
@@ -73,7 +69,7 @@ fn the_largest_time_of_the_run_is_first() {
     ];
     let cron = Disturber::Process { comm: "cron".into(), pid: 8 };
     assert_eq!(shares(&trials), [(python(7), vec![1], 60), (cron, vec![1], 60)]);
-    assert_eq!(find(&trials).unwrap().trials, [1, 2, 3]);
+    assert_eq!(find(&trials).unwrap().trials, [1, 2, 3].into());
     let of_python = &found(&trials).used[0];
     assert_eq!((of_python.total_ns, of_python.trials), (1200 * MS, 2));
 }
@@ -93,7 +89,7 @@ fn less_than_a_trial_tolerates_is_not_named_and_nothing_in_a_quiet_run() {
     assert!(find(&[trial(1, vec![process(7, "python3", 4)])]).is_none());
     assert!(find(&[trial(1, vec![process(7, "python3", 6)])]).is_some());
     let quiet = TrialResult { noise: NoiseOfTrial::default(), ..trial(1, vec![process(7, "python3", 90)]) };
-    assert!(find(&[quiet.clone()]).is_none());
+    assert!(find(std::slice::from_ref(&quiet)).is_none());
     assert!(find(&[quiet, trial(2, vec![])]).is_some(), "one trial of the run is noisy");
     let mut earlier = trial(1, vec![]);
     earlier.disturbance.cpus[1].foreign_ns = SECOND / 2;
