@@ -655,12 +655,12 @@ class DisturberProcess(TypedDict):
 
 
 class DisturberProcesses(TypedDict):
-    """Several processes of one name."""
+    """Several processes of one name, which are counted for each CPU."""
 
     comm: str
     """Their name."""
     processes: int
-    """How many."""
+    """How many, on all CPUs."""
     what: Literal['processes']
 
 

@@ -59,11 +59,11 @@ pub enum Disturber {
         /// Its number.
         pid: u32,
     },
-    /// Several processes of one name.
+    /// Several processes of one name, which are counted for each CPU.
     Processes {
         /// Their name.
         comm: String,
-        /// How many.
+        /// How many, on all CPUs.
         processes: u32,
     },
     /// A thread of the kernel.
@@ -243,7 +243,7 @@ fn by_name_if_many(uses: &mut [UseInTrial<'_>]) {
     }
 }
 
-/// What distinguishes disturbers. A process is one, on whatever CPUs it ran; what has no name is one on each CPU.
+/// What distinguishes disturbers. A process or a thread of the kernel is one, on all CPUs on which it ran; others are one on each.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key<'r> {
     by: Disturber,
@@ -254,8 +254,8 @@ struct Key<'r> {
 fn by_disturber(uses: Vec<UseInTrial<'_>>) -> BTreeMap<Key<'_>, Vec<UseInTrial<'_>>> {
     let mut all: BTreeMap<Key<'_>, Vec<UseInTrial<'_>>> = BTreeMap::new();
     for one in uses {
-        let is_of_cpu = matches!(one.by, Disturber::Unnamed { .. } | Disturber::Hypervisor);
-        let cpu = one.cpu.filter(|_| is_of_cpu);
+        let may_move = matches!(one.by, Disturber::Process { .. } | Disturber::KernelThread { .. });
+        let cpu = one.cpu.filter(|_| !may_move);
         let key = Key { by: one.by.clone(), location: one.location, cpu };
         all.entry(key).or_default().push(one);
     }

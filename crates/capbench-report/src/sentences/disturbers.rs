@@ -15,18 +15,20 @@ const LONGEST_NAME: usize = 64;
 
 /// The text of the fact.
 pub(super) fn words(fact: &DisturbersOfRun) -> String {
-    let mut clauses: Vec<String> = Vec::new();
-    let mut subject_before = String::new();
-    for one in fact.used.iter().take(NAMED) {
+    let mut clauses: Vec<Clause> = Vec::new();
+    let mut more = 0;
+    for one in &fact.used {
         let subject = subject(&one.by);
         let used = used_words(one, fact.all_trials);
-        match clauses.last_mut() {
-            Some(clause) if subject == subject_before => clause.push_str(&format!(" and {used}")),
-            _ => clauses.push(format!("{subject} {used}")),
+        if let Some(clause) = clauses.iter_mut().find(|clause| clause.subject == subject) {
+            clause.used.push(used);
+        } else if clauses.len() < NAMED {
+            clauses.push(Clause { subject, used: vec![used] });
+        } else {
+            more += 1;
         }
-        subject_before = subject;
     }
-    let more = fact.used.len().saturating_sub(NAMED);
+    let mut clauses: Vec<String> = clauses.iter().map(Clause::words).collect();
     if more > 0 {
         clauses.push(format!("{more} more used less"));
     }
@@ -41,6 +43,18 @@ pub(super) fn words(fact: &DisturbersOfRun) -> String {
         text.push_str(&advice);
     }
     text
+}
+
+/// One disturber with what it used of each CPU.
+struct Clause {
+    subject: String,
+    used: Vec<String>,
+}
+
+impl Clause {
+    fn words(&self) -> String {
+        format!("{} {}", self.subject, list(&self.used))
+    }
 }
 
 /// Whether a disturber is a process, which has a name.
@@ -166,16 +180,17 @@ mod tests {
             "python3 (pid 20403) used 83 % of CPU 1. Stop it, or measure when it has ended."
         );
         let compilers = Disturber::Processes { comm: "cc1".into(), processes: 12 };
-        let seldom = CpuUse { trials: 3, ..one(compilers, &[0, 1], 0.3) };
-        let kernel = one(Disturber::KernelThread { comm: "kcompactd0".into() }, &[0], 0.1);
+        let seldom = CpuUse { trials: 3, ..one(compilers.clone(), &[0], 0.3) };
+        let compilers = one(compilers, &[1], 0.25);
+        let kernel = one(Disturber::KernelThread { comm: "kcompactd0".into() }, &[0, 1], 0.1);
         let remote = CpuUse {
             location: Some("ssh:b/eth0".into()),
             ..one(Disturber::KernelThread { comm: "kswapd0".into() }, &[2], 0.07)
         };
         assert_eq!(
-            text(vec![python.clone(), seldom.clone(), kernel, remote.clone()]),
-            "python3 (pid 20403) used 83 % of CPU 1; cc1 (12 processes) used 30 % of a CPU (CPUs 0 and 1) in 3 of 30 trials; \
-             kcompactd0 (a kernel thread) used 10 % of CPU 0; 1 more used less. Stop it, or measure when it has ended."
+            text(vec![python.clone(), seldom.clone(), kernel, remote.clone(), compilers]),
+            "python3 (pid 20403) used 83 % of CPU 1; cc1 (12 processes) used 30 % of CPU 0 in 3 of 30 trials and 25 % of CPU 1; \
+             kcompactd0 (a kernel thread) used 10 % of a CPU (CPUs 0 and 1); 1 more used less. Stop it, or measure when it has ended."
         );
         assert_eq!(
             text(vec![remote]),

@@ -114,8 +114,9 @@ fn many_processes_of_a_name_are_one_disturber() {
     let mut compilers = vec![process(1, "cc1", 20), process(2, "cc1", 20), process(3, "cc1", 20)];
     assert_eq!(found(&[trial(1, compilers.clone())]).used.len(), 3);
     compilers.push(process(4, "cc1", 20));
+    compilers.push(CpuUser { cpu: 0, ..process(4, "cc1", 30) });
     let together = Disturber::Processes { comm: "cc1".into(), processes: 4 };
-    assert_eq!(shares(&[trial(1, compilers)]), [(together, vec![1], 80)]);
+    assert_eq!(shares(&[trial(1, compilers)]), [(together.clone(), vec![1], 80), (together, vec![0], 30)]);
 }
 
 #[test]
