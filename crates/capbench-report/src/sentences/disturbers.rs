@@ -140,7 +140,7 @@ fn advice(fact: &DisturbersOfRun) -> Option<String> {
     let advice = match (&largest.by, &fact.free_cpus) {
         (Disturber::Hypervisor, _) => "Measure at another time, or on another machine.".into(),
         (Disturber::Quota, _) => "Measure outside that group, or raise its `cpu.max`.".into(),
-        (_, Some(free)) => format!("{} are free of it.", flags(free)),
+        (_, Some(free)) => format!("Use idle CPUs: {}.", flags(free)),
         (Disturber::Process { .. }, None) => "Stop it, or measure when it has ended.".into(),
         (Disturber::Processes { .. }, None) => "Stop them, or measure when they have ended.".into(),
         (Disturber::KernelThread { .. } | Disturber::Unnamed { .. }, None) => {
@@ -200,7 +200,7 @@ mod tests {
         let free_cpus = Some(FreeCpus { generator: 0, kernel: 2, application: 3 });
         assert_eq!(
             words(&DisturbersOfRun { used: vec![python], all_trials: 30, free_cpus }),
-            "python3 (pid 20403) used 83 % of CPU 1. `--gen-cpu 0 --kernel-cpu 2 --app-cpu 3` are free of it."
+            "python3 (pid 20403) used 83 % of CPU 1. Use idle CPUs: `--gen-cpu 0 --kernel-cpu 2 --app-cpu 3`."
         );
     }
 
