@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::free_cpus::FreeCpus;
 use self::free_cpus::free_cpus;
-use crate::thresholds::{DISTURBERS_BY_NUMBER, SMALL_PART_OF_DISTURBER};
+use crate::thresholds::{DISTURBERS_BY_NUMBER, SMALL_PART_OF_DISTURBER, SMALLEST_DISTURBER};
 
 /// What used the CPUs of trials besides them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -126,12 +126,12 @@ pub fn find(trials: &[TrialResult]) -> Option<FoundDisturbers> {
     let mut used = Vec::new();
     for uses_of_one in by_disturber(uses).into_values() {
         let summed = summed(&uses_of_one, &read);
-        if summed.share >= SPOILING_FOREIGN_WORK {
+        if summed.share >= SMALLEST_DISTURBER {
             seen_in.extend(uses_of_one.iter().map(|one| one.trial));
             used.push(summed);
         }
     }
-    if used.is_empty() {
+    if !used.iter().any(|one: &CpuUse| one.share >= SPOILING_FOREIGN_WORK) {
         return None;
     }
     used.sort_by_key(|one| std::cmp::Reverse(one.total_ns));

@@ -88,6 +88,11 @@ fn a_trial_between_two_in_which_a_process_was_idle_counts_as_idle() {
 fn less_than_a_trial_tolerates_is_not_named_and_nothing_in_a_quiet_run() {
     assert!(find(&[trial(1, vec![process(7, "python3", 4)])]).is_none());
     assert!(find(&[trial(1, vec![process(7, "python3", 6)])]).is_some());
+    for (run_ms, named) in [(16, 1), (24, 2)] {
+        let beside = CpuUser { run_ns: run_ms * MS, ..process(8, "cron", 0) };
+        let named_both = found(&[trial(1, vec![process(7, "python3", 90), beside])]).used.len();
+        assert_eq!(named_both, named, "{run_ms} ms of a second besides a larger one");
+    }
     let quiet = TrialResult { noise: NoiseOfTrial::default(), ..trial(1, vec![process(7, "python3", 90)]) };
     assert!(find(std::slice::from_ref(&quiet)).is_none());
     assert!(find(&[quiet, trial(2, vec![])]).is_some(), "one trial of the run is noisy");
