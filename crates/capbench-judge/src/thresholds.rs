@@ -39,6 +39,14 @@ capbench_model::thresholds! {
     LIVELOCK_LOWER_RATE_OF_REPEATS: f64 = LIVELOCK_LOWER_RATE / 2.0, "of the higher rate",
         "a choice: half of the fall that shows livelock without repeats (LIVELOCK_LOWER_RATE)";
 
+    // What used the CPUs of trials besides them.
+    /// Besides one that used more than a trial tolerates, what used this share of a CPU is named, too.
+    SMALLEST_DISTURBER: f64 = 0.02, "of a CPU", "a choice: a process that used 5 % in some trials can have used 2 % of the run";
+    /// Of up to this many processes of one name each is named with its number; more are one disturber.
+    DISTURBERS_BY_NUMBER: usize = 3, "processes", "a choice: as many as a user stops one by one";
+    /// A CPU with less than this part of a process's time is not named.
+    SMALL_PART_OF_DISTURBER: f64 = 0.1, "of its CPU time", "a choice: a process that moved for a moment is on its main CPU";
+
     // Whether a load is sustained.
     /// The generator sent a load if it left no more than this share of it unsent.
     UNSENT_SHARE: f64 = 0.05, "of the load",

@@ -7,7 +7,7 @@
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`sources`], [`traced_losses`], [`arrivals`] | where each frame went, and where its count comes from |
 //! | [`completeness`] | what a recording lacks, and which counts must be known for it to be complete |
-//! | [`disturbance`], [`noise`] | disturbances of a trial by the host; reasons for care with its numbers |
+//! | [`disturbance`], [`disturbers`], [`noise`] | disturbances of a trial by the host, and the processes behind them; reasons for care with its numbers |
 //! | [`mod@thresholds`] | the numbers that decide what a trial is worth, with unit, reason and source |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
 //! | [`reasons`] | why a trial shows less than it should |
@@ -42,6 +42,7 @@ pub mod counters;
 pub mod csv_text;
 pub mod direction;
 pub mod disturbance;
+pub mod disturbers;
 pub mod environment;
 pub mod error;
 pub mod evidence;
