@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`method_spec`], [`options`], [`units`], [`direction`], [`filter`], [`mod@mark`], [`fanout`], [`members`] | how to capture, as a user asks for it |
 //! | [`running`], [`counters`], [`generator`] | how an open capture runs, and its counters; how a generator ran |
-//! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
+//! | [`placement`], [`moderation`], [`softirqs`] | which CPUs do what, how interrupts are delayed, which trials time softirqs |
 //! | [`ledger`], [`places`], [`sources`], [`traced_losses`], [`arrivals`] | where each frame went, and where its count comes from |
 //! | [`disturbance`], [`noise`] | disturbances of a trial by the host; reasons for care with its numbers |
 //! | [`mod@thresholds`] | the numbers that decide what a trial is worth, with unit, reason and source |
@@ -66,6 +66,7 @@ pub mod reasons;
 pub mod requirement;
 pub mod running;
 pub mod saved;
+pub mod softirqs;
 pub mod sources;
 pub mod statement;
 pub mod statistics;
