@@ -206,7 +206,8 @@ pub(super) fn receive() -> ReceiveHalf {
     }
 }
 
-const PACE: CoreSpeed = CoreSpeed { before_ns: 1.0, after_ns: 1.5, fastest_ns: 1.0 };
+const PACE: CoreSpeed =
+    CoreSpeed { before_ns: 1.0, after_ns: 1.5, fastest_ns: 1.0, clock: None, taken_share: None };
 
 /// The trial of one generator, on the receiver's host if the receive side says so.
 pub(super) fn join(link: LinkFacts, transmit: &TransmitHalf, receive: &ReceiveHalf) -> Measured {
