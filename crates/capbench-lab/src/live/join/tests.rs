@@ -18,7 +18,7 @@ use capbench_model::generator::GeneratorFacts;
 use capbench_model::members::Member;
 use capbench_model::places::Place;
 use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
-use capbench_model::trial::{Departed, Emptying, Load, Phase, Verdict};
+use capbench_model::trial::{CpuAccount, Departed, Emptying, KernelClock, Load, Phase, Verdict};
 use capbench_sys::host::CpuId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
