@@ -35,7 +35,7 @@ pub struct KernelWorkSnapshot {
     napi: Option<Vec<ThreadTimes>>,
     /// Of each CPU.
     net_rx: Option<Vec<NetRxTime>>,
-    /// Runs of the receive softirq; read only with a tracer.
+    /// Runs of the receive softirq; read only if the tracer times them.
     net_rx_runs: Option<u64>,
 }
 
@@ -57,7 +57,7 @@ pub struct KernelReceive {
     pub resolution_ns: u64,
     /// Time in the receive softirq, each run measured at its start and end; `None` if the trial does not time softirqs.
     pub traced: Option<NetRxTime>,
-    /// Runs of the receive softirq counted by the kernel, including those that the tracer missed; `None` without a tracer.
+    /// Runs of the receive softirq counted by the kernel, including those that the tracer missed; `None` if the trial does not time softirqs.
     pub net_rx_runs: Option<u64>,
 }
 
@@ -128,7 +128,7 @@ impl KernelWorkProbe {
             |threads: &Vec<ThreadId>| threads.iter().map(|thread| ThreadTimes::read(*thread)).collect();
         let ksoftirqd = self.cpus.iter().map(|(_, thread)| *thread).collect::<Option<Vec<_>>>();
         let cpus: Vec<CpuId> = self.cpus.iter().map(|(cpu, _)| *cpu).collect();
-        let tracer = self.tracer.as_ref();
+        let tracer = self.tracer.as_ref().filter(|tracer| tracer.times_softirqs());
         let runs = |_| cpus.iter().map(|cpu| net_rx_runs(*cpu)).sum::<Result<Option<u64>>>();
         Ok(KernelWorkSnapshot {
             monotonic_ns: clock::monotonic_ns(),
