@@ -41,6 +41,8 @@ pub struct Method {
     pub capture_point: fn(&MethodSpec) -> CapturePoint,
     /// Whether captured frames bypass the host's network stack. The host is then cut off while the capture runs.
     pub takes_frames: fn(&MethodSpec) -> bool,
+    /// Whether each batch of frames is a system call of the application's thread.
+    pub reads_by_calls: bool,
     /// Whether a capture reads several receive queues, or streams of an adapter, in turn. Its frames are then not in time
     /// order.
     pub has_queues: bool,
@@ -69,6 +71,7 @@ impl Method {
         untested: None,
         capture_point: |_| CapturePoint::Stack,
         takes_frames: |_| false,
+        reads_by_calls: false,
         has_queues: false,
         vlan_tags: VlanTags::Unknown,
         check: |_, _, _| Ok(()),

@@ -7,6 +7,7 @@
 //! | `queue` | the work in a second thread |
 //! | `members` | several threads that share the frames |
 //! | `verifier` | verifies each frame |
+//! | `system_call` | the least time of a system call |
 //! | `received` | the results |
 
 mod ending;
@@ -18,6 +19,7 @@ mod queue;
 mod received;
 #[cfg(test)]
 mod stream_tests;
+mod system_call;
 mod verifier;
 
 use std::sync::Arc;
@@ -48,6 +50,7 @@ use next_read::NextRead;
 use queue::Queue;
 pub use queue::QueueSize;
 pub use received::{Outcome, Received};
+pub use system_call::least_call_ns;
 pub use verifier::{StreamSet, Streams, Verifier, verification_cost};
 
 /// A trial to receive.
@@ -81,6 +84,8 @@ pub struct Application<'a> {
     pub queue: Option<QueueSize>,
     /// Cost of verifying a frame on this CPU in nanoseconds.
     pub verify_ns: f64,
+    /// Least time of a system call on this CPU in nanoseconds, if the method makes one for each batch.
+    pub call_ns: Option<f64>,
     /// The trials. The channel closes after the last one.
     pub orders: Receiver<Order>,
     /// Whether there can be more than one.
@@ -125,6 +130,7 @@ impl Visitor for Application<'_> {
             };
             let mut outcome = self.outcome(&mut capture, reception, verifier)?;
             outcome.received.verify_ns = self.verify_ns;
+            outcome.received.call_ns = self.call_ns;
             outcome.received.iteration_ns = self.work.iteration_ns();
             // The caller may have given up waiting.
             let _ = self.done.send(outcome);
@@ -244,6 +250,7 @@ impl Reception<'_> {
             notes: shortfalls(&running.shortfalls),
             capture: running.into(),
             verify_ns: 0.0,
+            call_ns: None,
             iteration_ns: None,
         };
         let record = verifier.into_record().filter(|_| !tallied);

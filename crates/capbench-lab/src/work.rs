@@ -1,9 +1,10 @@
 //! Does the application's work per frame, and measures how fast a CPU does it.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use capbench_model::work::WorkModel;
+use capbench_sys::host::clock;
 
 /// Work ready to run: calibrated and with its memory allocated.
 #[derive(Clone, Debug)]
@@ -70,7 +71,7 @@ impl Work {
 /// or on the load of the core's other hardware thread. An iteration of a plain counting loop takes one or two cycles, depending
 /// on how fast the core fetches it.
 #[inline]
-fn wait_loop(iterations: u64) {
+pub(crate) fn wait_loop(iterations: u64) {
     /// Odd, so that a nonzero value never becomes 0. Its bits are those of the golden ratio.
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut state = black_box(1_u64);
@@ -81,31 +82,86 @@ fn wait_loop(iterations: u64) {
     black_box(state);
 }
 
-/// Time of a loop iteration on a CPU in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct LoopTimes {
-    /// Mean of all runs.
-    pub(crate) mean_ns: f64,
-    /// Fastest run.
-    pub(crate) fastest_ns: f64,
+/// The clocks of the calling thread, in nanoseconds.
+pub(crate) trait Clocks {
+    /// Time that passed.
+    fn passed_ns(&self) -> u64;
+    /// CPU time that the thread had.
+    fn thread_ns(&self) -> u64;
 }
 
-/// Repeats a loop of `iterations` on the calling thread's CPU for `length`, but at least once. A run of about 10 microseconds is
-/// best: shorter than most intervals between two disturbances, and much longer than a clock read.
-pub(crate) fn time_loop(length: Duration, iterations: u64, run: impl Fn(u64)) -> LoopTimes {
-    let each = |time: Duration, runs: u64| time.as_nanos().max(1) as f64 / (runs * iterations) as f64;
-    let begin = Instant::now();
-    let (mut from, mut fastest) = (begin, Duration::MAX);
-    for runs in 1.. {
-        run(iterations);
-        let now = Instant::now();
-        fastest = fastest.min(now - from);
-        if now - begin >= length {
-            return LoopTimes { mean_ns: each(now - begin, runs), fastest_ns: each(fastest, 1) };
-        }
-        from = now;
+/// CLOCK_MONOTONIC and CLOCK_THREAD_CPUTIME_ID.
+pub(crate) struct OfThread;
+
+impl Clocks for OfThread {
+    fn passed_ns(&self) -> u64 {
+        clock::monotonic_ns()
     }
-    unreachable!("the loop has no end of its own")
+
+    fn thread_ns(&self) -> u64 {
+        clock::thread_cpu_ns()
+    }
+}
+
+/// Time of a loop iteration on a CPU in nanoseconds, and the part of the CPU that the loop did not have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LoopTimes {
+    /// Mean of all runs, in CPU time of the thread: without the time in which other threads had the CPU.
+    pub(crate) mean_ns: f64,
+    /// Median run. A pause of the CPU is in few runs.
+    pub(crate) typical_ns: f64,
+    /// Fastest run.
+    pub(crate) fastest_ns: f64,
+    /// Share of the time in which other threads had the CPU, from 0 to 1.
+    pub(crate) taken_share: f64,
+}
+
+/// Repeats a loop of `iterations` on the calling thread's CPU for `length`, but at least once. Where other threads take the CPU it
+/// goes on until the thread has had half of that, up to four times as long. A run of about 10 microseconds is best: shorter than
+/// most intervals between two disturbances, and much longer than a clock read.
+pub(crate) fn time_loop(
+    length: Duration,
+    iterations: u64,
+    clocks: &impl Clocks,
+    run: impl Fn(u64),
+) -> LoopTimes {
+    /// How much longer it may take where other threads take the CPU.
+    const PATIENCE: u64 = 4;
+    let length_ns = length.as_nanos() as u64;
+    let thread_began_ns = clocks.thread_ns();
+    let began_ns = clocks.passed_ns();
+    let mut runs = Vec::new();
+    let mut from_ns = began_ns;
+    loop {
+        run(iterations);
+        let now_ns = clocks.passed_ns();
+        runs.push(now_ns - from_ns);
+        from_ns = now_ns;
+        let passed_ns = now_ns - began_ns;
+        if passed_ns < length_ns {
+            continue;
+        }
+        let thread_ns = clocks.thread_ns() - thread_began_ns;
+        if thread_ns >= length_ns / 2 || passed_ns >= PATIENCE * length_ns {
+            return LoopTimes::of_runs(runs, iterations, passed_ns, thread_ns);
+        }
+        from_ns = clocks.passed_ns();
+    }
+}
+
+impl LoopTimes {
+    fn of_runs(mut runs: Vec<u64>, iterations: u64, passed_ns: u64, thread_ns: u64) -> Self {
+        runs.sort_unstable();
+        let in_all = runs.len() as u64 * iterations;
+        // A clock of low resolution may show nothing.
+        let each = |ns: u64, iterations: u64| ns.max(1) as f64 / iterations as f64;
+        Self {
+            mean_ns: each(thread_ns, in_all),
+            typical_ns: each(runs[runs.len() / 2], iterations),
+            fastest_ns: each(runs[0], iterations),
+            taken_share: passed_ns.saturating_sub(thread_ns) as f64 / passed_ns.max(1) as f64,
+        }
+    }
 }
 
 /// Protocol and ports of a frame: the minimum work of every classifier.
@@ -138,7 +194,7 @@ impl LoopSpeed {
     pub fn measure() -> Self {
         const LENGTH: Duration = Duration::from_millis(20);
         const ITERATIONS: u64 = 10_000;
-        Self { iterations_per_ns: 1.0 / time_loop(LENGTH, ITERATIONS, wait_loop).fastest_ns }
+        Self { iterations_per_ns: 1.0 / time_loop(LENGTH, ITERATIONS, &OfThread, wait_loop).fastest_ns }
     }
 
     fn iterations(self, nanoseconds: u32) -> u64 {
@@ -150,14 +206,66 @@ impl LoopSpeed {
 mod tests {
     use std::time::Duration;
 
-    use super::{LoopSpeed, Work, ports, time_loop, wait_loop};
+    use std::cell::Cell;
+
+    use super::{Clocks, LoopSpeed, LoopTimes, OfThread, Work, ports, time_loop, wait_loop};
+
+    /// Clocks that a loop sets.
+    #[derive(Default)]
+    struct Set {
+        passed_ns: Cell<u64>,
+        thread_ns: Cell<u64>,
+    }
+
+    impl Clocks for Set {
+        fn passed_ns(&self) -> u64 {
+            self.passed_ns.get()
+        }
+
+        fn thread_ns(&self) -> u64 {
+            self.thread_ns.get()
+        }
+    }
+
+    /// Runs of 100 iterations for 1000 ns. Each takes `run_ns` of the CPU, and every third is held up by `taken_ns` of others.
+    fn timed(run_ns: u64, taken_ns: u64) -> LoopTimes {
+        let clocks = Set::default();
+        let runs = Cell::new(0);
+        time_loop(Duration::from_nanos(1000), 100, &clocks, |_| {
+            runs.set(runs.get() + 1);
+            let taken_ns = if runs.get() % 3 == 0 { taken_ns } else { 0 };
+            clocks.thread_ns.set(clocks.thread_ns.get() + run_ns);
+            clocks.passed_ns.set(clocks.passed_ns.get() + run_ns + taken_ns);
+        })
+    }
+
+    #[test]
+    fn time_that_others_take_is_no_slower_core() {
+        let alone = timed(100, 0);
+        assert_eq!(alone, LoopTimes { mean_ns: 1.0, typical_ns: 1.0, fastest_ns: 1.0, taken_share: 0.0 });
+        let shared = timed(100, 300);
+        assert_eq!((shared.mean_ns, shared.typical_ns, shared.fastest_ns), (1.0, 1.0, 1.0));
+        assert!((shared.taken_share - 0.5).abs() < 0.1, "{shared:?}");
+        let slow = timed(150, 0);
+        assert_eq!((slow.mean_ns, slow.typical_ns, slow.taken_share), (1.5, 1.5, 0.0));
+    }
+
+    #[test]
+    fn a_loop_that_hardly_gets_the_cpu_goes_on_but_not_for_ever() {
+        let starved = timed(100, 10_000);
+        assert_eq!(starved.mean_ns, 1.0);
+        assert!(starved.taken_share > 0.9, "{starved:?}");
+        let patient = timed(100, 900);
+        // 1500 ns for 600 of its own: at 1000 ns it had had 200.
+        assert!((patient.taken_share - 0.6).abs() < 0.05, "{patient:?}");
+    }
 
     #[test]
     fn nanoseconds_become_iterations_at_the_measured_speed() {
         let speed = LoopSpeed { iterations_per_ns: 2.5 };
         assert_eq!(speed.iterations(1000), 2500);
-        let once = time_loop(Duration::ZERO, 1000, wait_loop);
-        assert!(once.fastest_ns > 0.0 && once.mean_ns >= once.fastest_ns);
+        let once = time_loop(Duration::ZERO, 1000, &OfThread, wait_loop);
+        assert!(once.fastest_ns > 0.0 && once.mean_ns > 0.0);
         let iteration_ns = |model: &str| Work::new(model.parse().unwrap(), speed).iteration_ns();
         assert_eq!(
             [iteration_ns("loop:3"), iteration_ns("ns:3"), iteration_ns("touch")],

@@ -70,9 +70,28 @@ pub struct CpuDisturbance {
 }
 
 /// Time per iteration of a loop that keeps a core's arithmetic units busy, while all CPUs of the trial run it, in
-/// nanoseconds.
+/// nanoseconds of the thread's CPU time. Files of versions without `clock` have nanoseconds that passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CoreSpeed {
+    /// Right before the trial.
+    pub before_ns: f64,
+    /// Right after the trial.
+    pub after_ns: f64,
+    /// The fastest time that the run had measured by then.
+    pub fastest_ns: f64,
+    /// Another loop, which a lowered clock slows down and a shared core hardly. Absent in files of versions that did not measure it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<CoreClock>,
+    /// Share of the CPU, from 0 to 1, that other threads of the host had while its speed was measured, before or after the trial,
+    /// whichever is larger. Absent in files of versions that did not measure it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_share: Option<f64>,
+}
+
+/// Time per iteration of a loop whose operations wait for each other, which leaves most units of the core idle, in nanoseconds:
+/// the median of its runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CoreClock {
     /// Right before the trial.
     pub before_ns: f64,
     /// Right after the trial.
@@ -84,8 +103,33 @@ pub struct CoreSpeed {
 impl CoreSpeed {
     /// Factor over the fastest time, before or after, whichever is larger.
     fn slowdown(&self) -> f64 {
-        self.before_ns.max(self.after_ns) / self.fastest_ns.max(f64::MIN_POSITIVE)
+        factor(self.before_ns.max(self.after_ns), self.fastest_ns)
     }
+
+    /// Why the core was slow, if it was; the clock and a shared core may both be. `None` if it was not.
+    fn slow_because(&self) -> Option<Vec<Noise>> {
+        let slowdown = self.slowdown();
+        if slowdown <= SHARED_CORE {
+            return None;
+        }
+        let Some(clock) = self.clock else { return Some(vec![Noise::SlowCpu]) };
+        let clock_ns = if self.before_ns > self.after_ns { clock.before_ns } else { clock.after_ns };
+        let by_clock = factor(clock_ns, clock.fastest_ns).max(1.0);
+        let by_sharing = slowdown / by_clock;
+        let mut because = Vec::new();
+        if by_sharing > SHARED_CORE || by_sharing > by_clock {
+            because.push(Noise::SharedCore);
+        }
+        if by_clock > SHARED_CORE || because.is_empty() {
+            because.push(Noise::LoweredClock);
+        }
+        Some(because)
+    }
+}
+
+/// A time as a factor of the shortest.
+fn factor(ns: f64, fastest_ns: f64) -> f64 {
+    ns / fastest_ns.max(f64::MIN_POSITIVE)
 }
 
 /// A stall: the CPU ran no work of the trial and no interrupt. The hypervisor preempted it, or interrupts were off.
@@ -139,9 +183,13 @@ impl Disturbance {
         if self.clocks.suspended_ns > CLOCK_STEP_NS {
             reasons.push(Noise::Suspend);
         }
-        if self.is_slow() {
-            reasons.push(Noise::SlowCpu);
+        let mut slow_because = Vec::new();
+        for cpu in &self.cpus {
+            slow_because.extend(cpu.core_speed.and_then(|speed| speed.slow_because()).unwrap_or_default());
         }
+        slow_because.sort();
+        slow_because.dedup();
+        reasons.extend(slow_because);
         if self.start_spread_ns.is_some_and(|ns| self.exceeds(ns, START_SPREAD)) {
             reasons.push(Noise::UnevenStart);
         }
@@ -187,5 +235,37 @@ impl Disturbance {
     fn is_stalled(&self, cpu: &CpuDisturbance) -> bool {
         let stalls = cpu.stalls.iter().flatten();
         self.backlog_lasts_ns.is_some_and(|lasts| stalls.map(|stall| stall.at_most_ns).any(|ns| ns > lasts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CoreClock, CoreSpeed};
+    use crate::noise::Noise;
+
+    /// How many times as long as at best the loops took, after the trial.
+    fn reasons(busy: f64, waiting: f64) -> Option<Vec<Noise>> {
+        let clock = CoreClock { before_ns: 4.0, after_ns: 4.0 * waiting, fastest_ns: 4.0 };
+        let speed = CoreSpeed { before_ns: 1.0, after_ns: busy, fastest_ns: 1.0, ..CoreSpeed::default() };
+        CoreSpeed { clock: Some(clock), ..speed }.slow_because()
+    }
+
+    #[test]
+    fn a_lowered_clock_slows_every_loop_and_a_shared_core_the_busy_one() {
+        assert_eq!(reasons(1.1, 1.1), None);
+        assert_eq!(reasons(1.5, 1.08), Some(vec![Noise::SharedCore]));
+        assert_eq!(reasons(1.5, 1.5), Some(vec![Noise::LoweredClock]));
+        assert_eq!(reasons(1.8, 1.3), Some(vec![Noise::SharedCore, Noise::LoweredClock]));
+        assert_eq!(
+            (reasons(1.2, 1.12), reasons(1.2, 1.05)),
+            (Some(vec![Noise::LoweredClock]), Some(vec![Noise::SharedCore]))
+        );
+        assert_eq!(
+            reasons(1.5, 0.9),
+            Some(vec![Noise::SharedCore]),
+            "a clock read is no better than its best"
+        );
+        let earlier = CoreSpeed { before_ns: 1.5, after_ns: 1.0, fastest_ns: 1.0, ..CoreSpeed::default() };
+        assert_eq!(earlier.slow_because(), Some(vec![Noise::SlowCpu]));
     }
 }

@@ -18,6 +18,7 @@ use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::placement::PlacementChoice;
 use crate::places::Place;
+use crate::softirqs::SoftirqTiming;
 use crate::trial::{Cpus, Measured, Profile, SizeLabel, TrialResult};
 use crate::work::WorkModel;
 
@@ -38,6 +39,7 @@ pub fn setup(octets: u16) -> Setup {
         burst: None,
         quiet: Duration::ZERO,
         latency: None,
+        softirqs: SoftirqTiming::default(),
     }
 }
 

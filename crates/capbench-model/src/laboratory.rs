@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::latency::Recording;
 use crate::moderation::Moderation;
 use crate::placement::PlacementChoice;
+use crate::softirqs::SoftirqTiming;
 use crate::trial::{SizeLabel, Trial};
 use crate::work::WorkPlan;
 
@@ -44,6 +45,9 @@ pub struct Setup {
     pub quiet: Duration,
     /// Whether and how the latency of frames is recorded. Recording costs time per frame.
     pub latency: Option<Recording>,
+    /// Which trials time the kernel's receive softirq, if there is a tracer.
+    #[serde(default)]
+    pub softirqs: SoftirqTiming,
 }
 
 impl Setup {

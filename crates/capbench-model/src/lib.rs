@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`method_spec`], [`options`], [`units`], [`direction`], [`filter`], [`mod@mark`], [`fanout`], [`members`] | how to capture, as a user asks for it |
 //! | [`running`], [`counters`], [`generator`] | how an open capture runs, and its counters; how a generator ran |
-//! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
+//! | [`placement`], [`moderation`], [`softirqs`] | which CPUs do what, how interrupts are delayed, which trials time softirqs |
 //! | [`ledger`], [`places`], [`sources`], [`traced_losses`], [`arrivals`] | where each frame went, and where its count comes from |
 //! | [`completeness`] | what a recording lacks, and which counts must be known for it to be complete |
 //! | [`disturbance`], [`disturbers`], [`noise`] | disturbances of a trial by the host, and the processes behind them; reasons for care with its numbers |
@@ -69,6 +69,7 @@ pub mod reasons;
 pub mod requirement;
 pub mod running;
 pub mod saved;
+pub mod softirqs;
 pub mod sources;
 pub mod statement;
 pub mod statistics;

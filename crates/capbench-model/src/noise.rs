@@ -26,8 +26,12 @@ pub enum Noise {
     KernelWorkInApplicationTime,
     /// The generators began at different times.
     UnevenStart,
-    /// A CPU ran slower than its best: it shares its core, or its clock was lowered.
+    /// A CPU ran slower than its best, in files of versions that did not measure why: it shares its core, or its clock was lowered.
     SlowCpu,
+    /// A CPU ran slower than its best because another guest or hardware thread used its core.
+    SharedCore,
+    /// A CPU ran slower than its best because its clock was lowered.
+    LoweredClock,
     /// A CPU stalled for longer than the backlog lasts.
     Stall,
     /// Other work ran on the trial's CPUs.

@@ -517,8 +517,8 @@ class Contradiction(TypedDict):
     """The trials of both."""
 
 
-class CoreSpeed(TypedDict):
-    """Time per iteration of a loop that keeps a core's arithmetic units busy, while all CPUs of the trial run it, in nanoseconds."""
+class CoreClock(TypedDict):
+    """Time per iteration of a loop whose operations wait for each other, which leaves most units of the core idle, in nanoseconds: the median of its runs."""
 
     after_ns: float
     """Right after the trial."""
@@ -526,6 +526,21 @@ class CoreSpeed(TypedDict):
     """Right before the trial."""
     fastest_ns: float
     """The fastest time that the run had measured by then."""
+
+
+class CoreSpeed(TypedDict):
+    """Time per iteration of a loop that keeps a core's arithmetic units busy, while all CPUs of the trial run it, in nanoseconds of the thread's CPU time. Files of versions without `clock` have nanoseconds that passed."""
+
+    after_ns: float
+    """Right after the trial."""
+    before_ns: float
+    """Right before the trial."""
+    clock: NotRequired[CoreClock]
+    """Another loop, which a lowered clock slows down and a shared core hardly. Absent in files of versions that did not measure it."""
+    fastest_ns: float
+    """The fastest time that the run had measured by then."""
+    taken_share: NotRequired[float]
+    """Share of the CPU, from 0 to 1, that other threads of the host had while its speed was measured, before or after the trial, whichever is larger. Absent in files of versions that did not measure it."""
 
 
 class Cost(TypedDict):
@@ -1616,7 +1631,7 @@ class IrqAccounting(TypedDict):
     """How the kernel accounts CPU time. `None` means that the configuration could not be read."""
 
     excluded_from_threads: bool | None
-    """Whether a thread's CPU time excludes interrupts and softirqs that ran during it (CONFIG_IRQ_TIME_ACCOUNTING). Otherwise the interrupted thread is charged for them. A kernel built with it can still have it off, on x86 with `tsc=noirqtime` or an unstable TSC."""
+    """Whether a thread's CPU time excludes interrupts and softirqs that ran during it (CONFIG_IRQ_TIME_ACCOUNTING). Otherwise the interrupted thread is charged for them. A kernel built with it has it off on x86 with `tsc=noirqtime` or an unstable TSC."""
     hz: int | None
     """Timer ticks per second (CONFIG_HZ)."""
     measured_at_context_changes: bool | None
@@ -1678,7 +1693,7 @@ class Kernel(TypedDict):
     """The preemption model, if it can be chosen at run time (`sched/preempt` in debugfs, for root)."""
 
 
-KernelClock: TypeAlias = Literal['traced_softirqs', 'ticks', 'ticks_in_step']
+KernelClock: TypeAlias = Literal['traced_softirqs', 'every_softirq', 'measured_interrupts', 'ticks', 'ticks_in_step']
 """A clock of interrupts."""
 
 
@@ -2325,9 +2340,21 @@ class NoiseUnevenStart(TypedDict):
 
 
 class NoiseSlowCpu(TypedDict):
-    """A CPU ran slower than its best: it shares its core, or its clock was lowered."""
+    """A CPU ran slower than its best, in files of versions that did not measure why: it shares its core, or its clock was lowered."""
 
     what: Literal['slow_cpu']
+
+
+class NoiseSharedCore(TypedDict):
+    """A CPU ran slower than its best because another guest or hardware thread used its core."""
+
+    what: Literal['shared_core']
+
+
+class NoiseLoweredClock(TypedDict):
+    """A CPU ran slower than its best because its clock was lowered."""
+
+    what: Literal['lowered_clock']
 
 
 class NoiseStall(TypedDict):
@@ -2576,9 +2603,21 @@ class NoiseInvalid(TypedDict):
 
 
 class NoiseCauseSlowCpu(TypedDict):
-    """A CPU ran slower than its best."""
+    """A CPU ran slower than its best, and nobody measured why."""
 
     what: Literal['slow_cpu']
+
+
+class NoiseCauseSharedCore(TypedDict):
+    """Another guest or hardware thread used a CPU's core."""
+
+    what: Literal['shared_core']
+
+
+class NoiseCauseLoweredClock(TypedDict):
+    """A CPU's clock was lowered."""
+
+    what: Literal['lowered_clock']
 
 
 class NoiseCauseMissedByTracer(TypedDict):
@@ -4762,6 +4801,8 @@ class CpuAccount(TypedDict):
     """Source of `kernel_ns`: timing of the receive softirq at its beginning and end, or ticks of /proc/stat."""
     kernel_source_fact: NotRequired[KernelTimeSource]
     """The same as a fact. Absent if nothing is known of it, and in files of versions that did not write it."""
+    softirqs_timed: NotRequired[bool]
+    """Whether the tracer timed every receive softirq during the trial. If not, it had no program at softirqs. Absent without a tracer, and in files of versions that did not write it."""
     split_is_sampled: bool
     """Whether only a range is known for the application's time. Either it shares a CPU with the kernel's receive work, and the kernel only samples at the timer tick which of the two runs: their sum is exact. Or other work ran there, which the kernel's work may have interrupted instead."""
     steal_ratio: float | None
@@ -8076,7 +8117,7 @@ class NoiseEarlier(TypedDict):
     what: Literal['earlier']
 
 
-Noise: TypeAlias = NoiseGeneratorsAbsent | NoiseKernelElsewhere | NoiseLeftInTransmitRing | NoiseKernelWorkInApplicationTime | NoiseUnevenStart | NoiseSlowCpu | NoiseStall | NoiseForeignLoad | NoiseForeignLoadOnSharedCpu | NoisePaused | NoiseSuspend | NoiseClockSpeed | NoiseClockSet | NoiseKeptBack | NoiseSteal | NoiseMissedByTracer | NoiseConnectionLost | NoiseForeignFramesSent | NoiseGeneratorWarning | NoiseProgramIgnoresOption | NoiseProgramStillBusy | NoiseProgramStoppedLate | NoiseProgramUnusualEnd | NoiseProgramLeftProcesses | NoiseProgramNotReported | NoiseProgramCapturedUnlikeFile | NoiseProgramDroppedUnlikeReceived | NoiseProgramMoreThanThereWere | NoiseProgramLastRecordCut | NoiseProgramMissingAtEnd | NoiseShortfall | NoiseInvalid | NoiseEarlier
+Noise: TypeAlias = NoiseGeneratorsAbsent | NoiseKernelElsewhere | NoiseLeftInTransmitRing | NoiseKernelWorkInApplicationTime | NoiseUnevenStart | NoiseSlowCpu | NoiseSharedCore | NoiseLoweredClock | NoiseStall | NoiseForeignLoad | NoiseForeignLoadOnSharedCpu | NoisePaused | NoiseSuspend | NoiseClockSpeed | NoiseClockSet | NoiseKeptBack | NoiseSteal | NoiseMissedByTracer | NoiseConnectionLost | NoiseForeignFramesSent | NoiseGeneratorWarning | NoiseProgramIgnoresOption | NoiseProgramStillBusy | NoiseProgramStoppedLate | NoiseProgramUnusualEnd | NoiseProgramLeftProcesses | NoiseProgramNotReported | NoiseProgramCapturedUnlikeFile | NoiseProgramDroppedUnlikeReceived | NoiseProgramMoreThanThereWere | NoiseProgramLastRecordCut | NoiseProgramMissingAtEnd | NoiseShortfall | NoiseInvalid | NoiseEarlier
 """A reason for care with a trial, in the order in which reports list them."""
 
 
@@ -8088,7 +8129,7 @@ class NoiseCauseOther(TypedDict):
     what: Literal['other']
 
 
-NoiseCause: TypeAlias = NoiseCauseSlowCpu | NoiseCauseMissedByTracer | NoiseCauseSteal | NoiseCauseForeignLoad | NoiseCauseStall | NoiseCauseClock | NoiseCauseSuspend | NoiseCauseKernelElsewhere | NoiseCauseOther
+NoiseCause: TypeAlias = NoiseCauseSlowCpu | NoiseCauseSharedCore | NoiseCauseLoweredClock | NoiseCauseMissedByTracer | NoiseCauseSteal | NoiseCauseForeignLoad | NoiseCauseStall | NoiseCauseClock | NoiseCauseSuspend | NoiseCauseKernelElsewhere | NoiseCauseOther
 """What made trials noisy."""
 
 

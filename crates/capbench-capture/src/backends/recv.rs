@@ -21,6 +21,7 @@ pub static RECV: Method = Method {
     summary: "one recvmsg call per frame, copied from the socket's queue",
     check,
     supported: |_| probe(None),
+    reads_by_calls: true,
     ..SOCKET
 };
 
@@ -30,6 +31,7 @@ pub static RECVMMSG: Method = Method {
     summary: "up to 64 frames per recvmmsg call, copied from the socket's queue",
     check,
     supported: |_| probe(None),
+    reads_by_calls: true,
     ..SOCKET
 };
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::cpu::{CpuSnapshot, CpuTimes, CpuWindow, net_rx_runs, tick_ns};
 use super::threads::{ReceiveThread, ThreadTimes, receive_threads};
 use crate::Result;
-use crate::tracer::{NetRxReading, NetRxTime, Tracer};
+use crate::tracer::{NetRxTime, Tracer};
 
 /// The threads that do the kernel's receive work on some CPUs. Found once, because a scan of all processes would disturb a window
 /// for too long.
@@ -21,6 +21,8 @@ pub struct KernelWorkProbe {
     /// `None` if a NAPI thread must exist but is not visible.
     napi: Option<Vec<ThreadId>>,
     tracer: Option<Arc<Tracer>>,
+    /// Whether threads of another process capture, which the tracer does not know.
+    is_of_program: bool,
 }
 
 /// One reading of the probe.
@@ -32,8 +34,8 @@ pub struct KernelWorkSnapshot {
     ksoftirqd: Option<Vec<ThreadTimes>>,
     napi: Option<Vec<ThreadTimes>>,
     /// Of each CPU.
-    net_rx: Option<Vec<NetRxReading>>,
-    /// Runs of the receive softirq; read only with a tracer.
+    net_rx: Option<Vec<NetRxTime>>,
+    /// Runs of the receive softirq; read only if the tracer times them.
     net_rx_runs: Option<u64>,
 }
 
@@ -53,9 +55,9 @@ pub struct KernelReceive {
     /// Resolution of `softirq_ns` and `irq_ns`: one tick of USER_HZ for each CPU. If the kernel samples at the timer tick, bursts in phase
     /// with the tick can be missed completely (rezolus PR 462).
     pub resolution_ns: u64,
-    /// Time in the receive softirq, measured at its start and end, one run in eight; `None` without a tracer.
+    /// Time in the receive softirq, each run measured at its start and end; `None` if the trial does not time softirqs.
     pub traced: Option<NetRxTime>,
-    /// Runs of the receive softirq counted by the kernel, including those that the tracer missed; `None` without a tracer.
+    /// Runs of the receive softirq counted by the kernel, including those that the tracer missed; `None` if the trial does not time softirqs.
     pub net_rx_runs: Option<u64>,
 }
 
@@ -74,8 +76,19 @@ pub struct ApplicationTime {
     pub interrupted_ns: u64,
     /// `charged_ns` minus `interrupted_ns`: a lower bound.
     pub own_ns: u64,
-    /// Whether `own_ns` is exact: the threads were charged for no receive work of the kernel, or a tracer measured it.
-    pub exact: bool,
+    /// Whether `own_ns` is exact.
+    pub exact: Exactness,
+}
+
+/// Whether an application's own time is exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exactness {
+    /// It is: the threads were charged for no receive work of the kernel, or it was measured how long that interrupted them.
+    Exact,
+    /// It is, if no other process ran on the CPU: it was measured how long receive work interrupted any process.
+    ExactIfAlone,
+    /// It is not: the timer tick samples the receive work.
+    Sampled,
 }
 
 impl KernelWorkProbe {
@@ -92,13 +105,18 @@ impl KernelWorkProbe {
         napi.extend(all(&is_backlog));
         let ksoftirqd = |cpu| all(&|kind| *kind == ReceiveThread::Ksoftirqd(cpu)).first().copied();
         let cpus = cpus.iter().map(|cpu| (*cpu, ksoftirqd(*cpu))).collect();
-        Self { cpus, napi: (!unseen).then_some(napi), tracer: None }
+        Self { cpus, napi: (!unseen).then_some(napi), tracer: None, is_of_program: false }
     }
 
     /// The same, plus the tracer's measurement of the softirq.
     pub fn traced_by(mut self, tracer: Option<&Arc<Tracer>>) -> Self {
         self.tracer = tracer.map(Arc::clone);
         self
+    }
+
+    /// The same, for frames that another program captures.
+    pub fn of_program(self) -> Self {
+        Self { is_of_program: true, ..self }
     }
 
     /// Reads the current values.
@@ -110,18 +128,30 @@ impl KernelWorkProbe {
             |threads: &Vec<ThreadId>| threads.iter().map(|thread| ThreadTimes::read(*thread)).collect();
         let ksoftirqd = self.cpus.iter().map(|(_, thread)| *thread).collect::<Option<Vec<_>>>();
         let cpus: Vec<CpuId> = self.cpus.iter().map(|(cpu, _)| *cpu).collect();
-        let tracer = self.tracer.as_ref();
-        let net_rx = |tracer: &Arc<Tracer>| cpus.iter().map(|cpu| tracer.net_rx(*cpu)).collect();
+        let tracer = self.tracer.as_ref().filter(|tracer| tracer.times_softirqs());
         let runs = |_| cpus.iter().map(|cpu| net_rx_runs(*cpu)).sum::<Result<Option<u64>>>();
         Ok(KernelWorkSnapshot {
             monotonic_ns: clock::monotonic_ns(),
             times: CpuSnapshot::read()?,
             ksoftirqd: ksoftirqd.as_ref().and_then(read_all),
             napi: self.napi.as_ref().and_then(read_all),
-            net_rx: tracer.and_then(net_rx),
+            net_rx: tracer.and_then(|tracer| self.net_rx(tracer)),
             net_rx_runs: tracer.map_or(Ok(None), runs)?,
             cpus,
         })
+    }
+
+    /// The receive softirq of each CPU; `None` if the tracer does not time it.
+    fn net_rx(&self, tracer: &Tracer) -> Option<Vec<NetRxTime>> {
+        let mut of_cpus = Vec::new();
+        for (cpu, _) in &self.cpus {
+            let mut time = tracer.net_rx(*cpu)?;
+            if self.is_of_program {
+                time.in_capture_ns = None;
+            }
+            of_cpus.push(time);
+        }
+        Some(of_cpus)
     }
 }
 
@@ -162,10 +192,13 @@ impl KernelWorkSnapshot {
         let times = self.cpus.iter().map(|cpu| window.of(*cpu)).collect::<Option<Vec<_>>>();
         let sum = |of: fn(&CpuTimes) -> u64| times.as_ref().map(|times| times.iter().map(of).sum());
         let interrupts = sum(|times| times.softirq_ns).zip(sum(|times| times.irq_ns));
-        let net_rx = self.net_rx.as_ref().zip(before.net_rx.as_ref()).and_then(|(now, then)| {
-            now.iter().zip(then).map(|(now, then)| now.since(then)).collect::<Option<Vec<_>>>()
-        });
-        let traced = net_rx.and_then(|each| each.into_iter().reduce(|one, other| one.plus(&other)));
+        let mut traced = None;
+        if let (Some(now), Some(then)) = (&self.net_rx, &before.net_rx) {
+            for (now, then) in now.iter().zip(then) {
+                let of_cpu = now.since(then);
+                traced = Some(traced.map_or(of_cpu, |others: NetRxTime| others.plus(&of_cpu)));
+            }
+        }
         let net_rx_runs =
             self.net_rx_runs.zip(before.net_rx_runs).and_then(|(now, then)| now.checked_sub(then));
         Ok(interrupts.zip(napi_threads_ns).map(|((softirq_ns, irq_ns), napi_threads_ns)| KernelReceive {
@@ -182,7 +215,7 @@ impl KernelWorkSnapshot {
 }
 
 impl KernelReceive {
-    /// All of the kernel's receive work. With a tracer: the receive softirq, including hard interrupts during it. Without: all
+    /// All of the kernel's receive work. If softirqs were timed: the receive softirq, including hard interrupts during it. If not: all
     /// soft and hard interrupts.
     pub const fn total_ns(&self) -> u64 {
         let interrupts_ns = match &self.traced {
@@ -192,9 +225,14 @@ impl KernelReceive {
         interrupts_ns + self.napi_threads_ns
     }
 
-    /// The source of [`Self::total_ns`].
-    pub fn source(&self) -> KernelTimeSource {
-        let clock = if self.traced.is_some() { KernelClock::TracedSoftirqs } else { KernelClock::Ticks };
+    /// The source of [`Self::total_ns`]. `excluded` says whether the scheduler excludes interrupts from the time of threads: then the
+    /// kernel measures each interrupt.
+    pub fn source(&self, excluded: Option<bool>) -> KernelTimeSource {
+        let clock = match (&self.traced, excluded) {
+            (Some(_), _) => KernelClock::EverySoftirq,
+            (None, Some(true)) => KernelClock::MeasuredInterrupts,
+            (None, _) => KernelClock::Ticks,
+        };
         KernelTimeSource { clock, napi_threads: self.napi_threads_ns > 0 }
     }
 
@@ -207,7 +245,8 @@ impl KernelReceive {
         is_notable.then_some(unseen)
     }
 
-    /// Resolution of [`Self::total_ns`] in ns. With a tracer: what a run that it timed stands for. The kernel updates a thread's run time at least at every timer tick.
+    /// Resolution of [`Self::total_ns`] in ns. If softirqs were timed: that of their time. The kernel updates a thread's run time at
+    /// least at every timer tick.
     pub const fn total_resolution_ns(&self) -> u64 {
         match self.traced {
             Some(traced) if self.napi_threads_ns == 0 => traced.resolution_ns,
@@ -215,10 +254,20 @@ impl KernelReceive {
         }
     }
 
-    /// Soft interrupts charged to interrupted tasks; `None` if ksoftirqd is not visible.
+    /// How exact the time is by which receive work interrupted an application.
+    fn exactness(&self) -> Exactness {
+        match self.traced {
+            Some(traced) if traced.in_capture_ns.is_some() => Exactness::Exact,
+            Some(_) => Exactness::ExactIfAlone,
+            None => Exactness::Sampled,
+        }
+    }
+
+    /// Soft interrupts charged to the threads that capture, or to all interrupted tasks if those are not known. `None` if ksoftirqd
+    /// is not visible.
     pub fn interrupting_ns(&self) -> Option<u64> {
         match self.traced {
-            Some(traced) => Some(traced.in_processes_ns),
+            Some(traced) => Some(traced.in_capture_ns.unwrap_or(traced.in_processes_ns)),
             None => self.ksoftirqd_ns.map(|ksoftirqd| self.softirq_ns.saturating_sub(ksoftirqd)),
         }
     }
@@ -236,9 +285,9 @@ pub fn application_time(
     excluded: Option<bool>,
 ) -> Option<ApplicationTime> {
     let (interrupted_ns, exact) = match (kernel, excluded) {
-        (None, _) | (_, Some(true)) => (0, true),
+        (None, _) | (_, Some(true)) => (0, Exactness::Exact),
         (Some(_), None) => return None,
-        (Some(kernel), Some(false)) => (kernel.interrupting_ns()?.min(charged_ns), kernel.traced.is_some()),
+        (Some(kernel), Some(false)) => (kernel.interrupting_ns()?.min(charged_ns), kernel.exactness()),
     };
     Some(ApplicationTime { charged_ns, interrupted_ns, own_ns: charged_ns - interrupted_ns, exact })
 }
@@ -335,14 +384,28 @@ mod tests {
 
     #[test]
     fn traced_time_takes_the_place_of_sampled_time() {
-        let traced =
-            NetRxTime { total_ns: 90, in_processes_ns: 50, in_napi_ns: 10, runs: 3, resolution_ns: 30 };
+        let traced = NetRxTime {
+            total_ns: 90,
+            in_processes_ns: 50,
+            in_capture_ns: None,
+            in_napi_ns: 10,
+            runs: 3,
+            resolution_ns: 30,
+        };
         let work = KernelReceive { traced: Some(traced), ..kernel(100, None) };
         let alone = KernelReceive { napi_threads_ns: 0, ..work.clone() };
         assert_eq!((work.total_resolution_ns(), alone.total_resolution_ns()), (10, 30));
         assert_eq!((work.total_ns(), work.interrupting_ns()), (90 - 10 + 7, Some(50)));
         let time = application_time(200, Some(&work), Some(false)).unwrap();
-        assert_eq!((time.own_ns, time.exact), (150, true));
+        assert_eq!((time.own_ns, time.exact), (150, Exactness::ExactIfAlone));
+        let of_capture = NetRxTime { in_capture_ns: Some(20), ..traced };
+        let known = KernelReceive { traced: Some(of_capture), ..work.clone() };
+        let time = application_time(200, Some(&known), Some(false)).unwrap();
+        assert_eq!(
+            (time.own_ns, time.exact),
+            (180, Exactness::Exact),
+            "the rest interrupted other processes"
+        );
         // Time that the scheduler does not charge is not subtracted.
         assert_eq!(application_time(200, Some(&work), Some(true)).unwrap().own_ns, 200);
     }
@@ -358,7 +421,10 @@ mod tests {
     #[test]
     fn interruptions_are_subtracted_where_the_scheduler_charged_them() {
         let time = application_time(200, Some(&kernel(100, Some(40))), Some(false)).unwrap();
-        assert_eq!((time.charged_ns, time.interrupted_ns, time.own_ns, time.exact), (200, 60, 140, false));
+        assert_eq!(
+            (time.charged_ns, time.interrupted_ns, time.own_ns, time.exact),
+            (200, 60, 140, Exactness::Sampled)
+        );
         let time = application_time(30, Some(&kernel(100, Some(40))), Some(false)).unwrap();
         assert_eq!((time.interrupted_ns, time.own_ns), (30, 0));
     }
@@ -367,7 +433,7 @@ mod tests {
     fn nothing_is_subtracted_where_nothing_was_charged() {
         assert_eq!(application_time(200, Some(&kernel(100, Some(0))), Some(true)).unwrap().own_ns, 200);
         let time = application_time(200, None, None).unwrap();
-        assert_eq!((time.own_ns, time.exact), (200, true));
+        assert_eq!((time.own_ns, time.exact), (200, Exactness::Exact));
     }
 
     #[test]

@@ -33,13 +33,15 @@ pub fn read() -> Result<Environment> {
     let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
     let Host { kernel_release, machine, cpu_model, cpus_online, memory_bytes } = host_of(&root, &cpuinfo)?;
     let configuration = irqtime::configuration(kernel_release.as_deref().unwrap_or_default());
+    let kernel = kernel::read(&root, configuration.as_deref());
+    let irq_accounting = configuration.as_deref().map(IrqAccounting::parse).unwrap_or_default();
     let virtual_machine = virtual_machine(&cpuinfo);
     let missing = capability::effective()?.missing(&capability::Capability::ALL);
     Ok(Environment {
         capbench_version: env!("CARGO_PKG_VERSION").to_owned(),
         program: None,
         hosts: Vec::new(),
-        irq_accounting: configuration.as_deref().map(IrqAccounting::parse).unwrap_or_default(),
+        irq_accounting: irq_accounting.in_effect(&kernel, &machine),
         kernel_release,
         kernel_version: root.text("proc/sys/kernel/version"),
         machine,
@@ -54,7 +56,7 @@ pub fn read() -> Result<Environment> {
         netdev_max_backlog: root.number("proc/sys/net/core/netdev_max_backlog"),
         rmem_max_bytes: root.number("proc/sys/net/core/rmem_max"),
         hardware: Some(machine::read(&root, virtual_machine)),
-        kernel: Some(kernel::read(&root, configuration.as_deref())),
+        kernel: Some(kernel),
         cpu: Some(cpu::read(&root, &cpuinfo)),
         caches: cpu::caches(&root),
         mitigations: kernel::mitigations(&root),

@@ -6,7 +6,7 @@ use std::path::Path;
 use capbench_sys::host::CpuId;
 
 use super::cost::TracerCost;
-use super::{InterfaceTrace, NetRxReading, Scope, Stall, Unavailable};
+use super::{InterfaceTrace, NetRxTime, Scope, Stall, Unavailable};
 use crate::Result;
 
 /// A tracer that does not exist.
@@ -30,12 +30,14 @@ macro_rules! never {
 never! {
     watch(&[Scope]) -> Result<()>;
     snapshot() -> Result<Vec<InterfaceTrace>>;
-    net_rx(CpuId) -> Option<NetRxReading>;
+    net_rx(CpuId) -> Option<NetRxTime>;
     stalls(CpuId, u64, u64) -> Option<Vec<Stall>>;
     cost() -> Option<TracerCost>;
     no_cost_because() -> Option<&str>;
     no_drops_because() -> Option<String>;
     no_softirqs_because() -> Option<String>;
+    time_softirqs(bool) -> Result<()>;
+    times_softirqs() -> bool;
     limit_cost(bool) -> Result<()>;
     trace_drops() -> Result<()>;
     limit_softirq_cost(u64, u64) -> ();

@@ -10,8 +10,8 @@
 //! | `symbols` | names of kernel functions, for drops without a reason |
 //! | `drops.bpf.c` | `skb:kfree_skb`, `xdp:xdp_exception`, `xdp:xdp_redirect_err`, of the watched interfaces only |
 //! | `nothing.bpf.c` | empty programs, to measure the cost of measuring |
-//! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, one run in eight timed, and late ticks
-//! (`timer:hrtimer_expire_entry`), per CPU |
+//! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, attached in trials that time softirqs only, and late
+//! ticks (`timer:hrtimer_expire_entry`), per CPU |
 //!
 //! The number and the network namespace's inode identify an interface; events of other interfaces are not counted. The time in
 //! the receive softirq is that of a CPU, for all its interfaces.
@@ -126,67 +126,50 @@ impl InterfaceTrace {
     }
 }
 
-/// What the tracer read of the receive softirq (NET_RX) of one CPU since it started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NetRxReading {
-    /// Number of runs.
-    pub runs: u64,
-    /// Number of runs that were timed, chosen at random.
-    pub timed: u64,
-    /// ns of the timed runs.
-    pub timed_ns: u64,
-    /// The part of `timed_ns` that interrupted threads of processes.
-    pub in_processes_ns: u64,
-    /// The part of `timed_ns` in polling threads.
-    pub in_napi_ns: u64,
-}
-
-/// Time in the receive softirq (NET_RX) of CPUs within a window, in ns of wall-clock time, including hard interrupts during it. Runs
-/// that were not timed count as long as the mean of those that were.
+/// Time in the receive softirq (NET_RX) of CPUs, in ns of wall-clock time, including hard interrupts during it: since the tracer
+/// started, or within a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NetRxTime {
     /// All of it, as an interruption or in ksoftirqd.
     pub total_ns: u64,
     /// The part that interrupted threads of processes. They are charged for it unless the kernel accounts for interrupts.
     pub in_processes_ns: u64,
+    /// The part of that which interrupted threads that capture; `None` if the tracer does not know them.
+    #[serde(default)]
+    pub in_capture_ns: Option<u64>,
     /// The part in polling threads; their run time also contains it.
     pub in_napi_ns: u64,
-    /// Number of runs.
+    /// Number of runs that ended.
     pub runs: u64,
-    /// What one timed run stands for in `total_ns`.
+    /// Error of `total_ns` in a window: a run can begin before the window or end after it. The mean time of a run on each CPU.
     #[serde(default)]
     pub resolution_ns: u64,
 }
 
-impl NetRxReading {
-    /// The time since `before`; `None` if it ran but no run was timed.
-    pub fn since(&self, before: &Self) -> Option<NetRxTime> {
-        let runs = self.runs.saturating_sub(before.runs);
-        let timed = self.timed.saturating_sub(before.timed);
-        if timed == 0 && runs > 0 {
-            return None;
-        }
-        let of_all = |now: u64, then: u64| {
-            let all = u128::from(now.saturating_sub(then)) * u128::from(runs) / u128::from(timed.max(1));
-            u64::try_from(all).unwrap_or(u64::MAX)
-        };
-        let total_ns = of_all(self.timed_ns, before.timed_ns);
-        Some(NetRxTime {
-            total_ns,
-            in_processes_ns: of_all(self.in_processes_ns, before.in_processes_ns),
-            in_napi_ns: of_all(self.in_napi_ns, before.in_napi_ns),
-            runs,
-            resolution_ns: total_ns / timed.max(1),
-        })
-    }
-}
-
 impl NetRxTime {
+    /// The time since an earlier reading of the same CPU.
+    pub fn since(&self, before: &Self) -> Self {
+        let total_ns = self.total_ns.saturating_sub(before.total_ns);
+        let runs = self.runs.saturating_sub(before.runs);
+        Self {
+            total_ns,
+            in_processes_ns: self.in_processes_ns.saturating_sub(before.in_processes_ns),
+            in_capture_ns: self
+                .in_capture_ns
+                .zip(before.in_capture_ns)
+                .map(|(now, then)| now.saturating_sub(then)),
+            in_napi_ns: self.in_napi_ns.saturating_sub(before.in_napi_ns),
+            runs,
+            resolution_ns: total_ns / runs.max(1),
+        }
+    }
+
     /// That of two CPUs.
     pub fn plus(&self, other: &Self) -> Self {
         Self {
             total_ns: self.total_ns + other.total_ns,
             in_processes_ns: self.in_processes_ns + other.in_processes_ns,
+            in_capture_ns: self.in_capture_ns.zip(other.in_capture_ns).map(|(one, other)| one + other),
             in_napi_ns: self.in_napi_ns + other.in_napi_ns,
             runs: self.runs + other.runs,
             resolution_ns: self.resolution_ns + other.resolution_ns,
@@ -228,24 +211,22 @@ mod tests {
     }
 
     #[test]
-    fn softirqs_that_were_not_timed_count_as_those_that_were() {
-        let before =
-            NetRxReading { runs: 100, timed: 10, timed_ns: 1000, in_processes_ns: 900, in_napi_ns: 0 };
-        let after =
-            NetRxReading { runs: 180, timed: 20, timed_ns: 3000, in_processes_ns: 1400, in_napi_ns: 500 };
-        assert_eq!(
-            after.since(&before),
-            Some(NetRxTime {
-                total_ns: 16_000,
-                in_processes_ns: 4000,
-                in_napi_ns: 4000,
-                runs: 80,
-                resolution_ns: 1600
-            })
-        );
-        assert_eq!(after.since(&after), Some(NetRxTime::default()), "it did not run");
-        let untimed = NetRxReading { runs: 183, ..after };
-        assert_eq!(untimed.since(&after), None, "nobody knows how long three runs took");
+    fn a_window_of_softirqs_is_known_but_for_a_run_at_its_ends() {
+        let time = |total_ns, runs| NetRxTime {
+            total_ns,
+            in_processes_ns: total_ns / 2,
+            in_capture_ns: Some(total_ns / 4),
+            in_napi_ns: total_ns / 10,
+            runs,
+            resolution_ns: 0,
+        };
+        let window = time(3000, 180).since(&time(1000, 100));
+        assert_eq!(window, NetRxTime { resolution_ns: 2000 / 80, ..time(2000, 80) });
+        assert_eq!(window.plus(&window).resolution_ns, 50, "one on each CPU");
+        let nothing = NetRxTime { in_capture_ns: Some(0), ..NetRxTime::default() };
+        assert_eq!(window.since(&window), nothing, "it did not run");
+        let unknown = NetRxTime { in_capture_ns: None, ..window };
+        assert_eq!((window.since(&unknown).in_capture_ns, window.plus(&unknown).in_capture_ns), (None, None));
     }
 
     #[test]

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use capbench_sys::SysError;
 use capbench_sys::bpf::object::{Loaded, Opened, Traces, object_file};
 use capbench_sys::bpf::statistics::{Runs, measure_run_times};
-use capbench_sys::host::CpuId;
+use capbench_sys::host::{CpuId, clock, namespace};
 
-use super::cost::{LARGEST_SHARE, Measurements, Spent, TracerCost};
+use super::cost::{LARGEST_SHARE, LARGEST_SHARE_OF_TIMING, Measurements, Spent, TracerCost};
 use super::kernel_types::{KERNEL_TYPES, KernelTypes};
 use super::reasons::ReasonNames;
 use super::symbols::Symbols;
-use super::{DropKind, InterfaceTrace, MOST_WATCHED, NetRxReading, Scope, Stall, Unavailable};
+use super::{DropKind, InterfaceTrace, MOST_WATCHED, NetRxTime, Scope, Stall, Unavailable};
 use crate::{HostError, Result};
 
 /// MOST_REASONS of drops.bpf.c.
@@ -24,7 +24,7 @@ const TIMER_TRACEPOINT: &str = "hrtimer_expire_entry";
 /// STALLS of softirq.bpf.c.
 const STALLS: u64 = 64;
 /// Offset of `ticks` in `struct work` of softirq.bpf.c.
-const TICKS: usize = 8;
+const TICKS: usize = 7;
 
 /// Tracepoints that not every kernel has.
 const OPTIONAL: [&str; 3] = ["xdp_exception", "xdp_redirect_err", "xdp_redirect_map_err"];
@@ -35,14 +35,16 @@ pub struct Tracer {
     // Fields are dropped in this order: the programs leave their tracepoints first.
     /// Or why drops are not traced now.
     drop_traces: Switched,
-    /// Or why the receive softirq is not timed now.
-    softirq_traces: Switched,
+    /// Attached while trials time the receive softirq; or why none may.
+    softirq_traces: Mutex<std::result::Result<Option<Traces>, String>>,
     _timer_traces: Option<Traces>,
     drops: Loaded,
     /// `None` if only drops are traced.
     softirq: Option<Loaded>,
     reasons: Option<ReasonNames>,
     symbols: Symbols,
+    /// Whether the programs know the threads that capture.
+    knows_captures: bool,
     /// The measured cost, or why it could not be measured.
     cost: OnceLock<std::result::Result<TracerCost, String>>,
 }
@@ -94,13 +96,20 @@ impl Tracer {
         let mut softirq = None;
         let mut softirq_traces = Err("it was not asked for".to_string());
         let mut timer_traces = None;
+        // Elsewhere the kernel numbers this process otherwise.
+        let knows_captures = namespace::in_initial_pid_namespace().unwrap_or(false);
         if with_softirq {
             let mut opened = Opened::read("softirq", object_file!("softirq"))?;
             if !has_timers {
                 opened.leave_out(TIMER_TRACEPOINT);
             }
+            // `process` of softirq.bpf.c.
+            let process = if knows_captures { std::process::id() } else { 0 };
+            opened.set_constants(&process.to_ne_bytes())?;
             let loaded = opened.load()?;
-            softirq_traces = Ok(loaded.attach_traces(is_of_softirq)?);
+            // Shows that the kernel accepts them; a trial attaches them when it begins.
+            drop(loaded.attach_traces(is_of_softirq)?);
+            softirq_traces = Ok(None);
             timer_traces = Some(loaded.attach_traces(|name| !is_of_softirq(name))?);
             softirq = Some(loaded);
         }
@@ -112,6 +121,7 @@ impl Tracer {
             softirq,
             reasons,
             symbols: Symbols::default(),
+            knows_captures,
             cost: OnceLock::new(),
         })
     }
@@ -163,21 +173,29 @@ impl Tracer {
     }
 
     /// The receive softirq of a CPU so far; `None` if it is not timed now or cannot be read.
-    pub fn net_rx(&self, cpu: CpuId) -> Option<NetRxReading> {
-        self.no_softirqs_because().is_none().then_some(())?;
+    pub fn net_rx(&self, cpu: CpuId) -> Option<NetRxTime> {
+        if !self.times_softirqs() {
+            return None;
+        }
         self.net_rx_of_all().into_iter().nth(cpu.number() as usize)
     }
 
     /// The receive softirq of every possible CPU; empty if it cannot be read.
-    fn net_rx_of_all(&self) -> Vec<NetRxReading> {
+    fn net_rx_of_all(&self) -> Vec<NetRxTime> {
+        let mut times = Vec::new();
         let values = self.softirq.as_ref().and_then(|softirq| softirq.per_cpu("work", 0).ok());
-        let reading = |value: &Vec<u8>| {
+        for value in values.unwrap_or_default() {
             // `struct work` of softirq.bpf.c.
-            let [runs, timed, timed_ns, in_processes_ns, in_napi_ns] =
-                [0, 1, 2, 3, 4].map(|at| word(value, at));
-            NetRxReading { runs, timed, timed_ns, in_processes_ns, in_napi_ns }
-        };
-        values.unwrap_or_default().iter().map(reading).collect()
+            times.push(NetRxTime {
+                runs: word(&value, 0),
+                total_ns: word(&value, 1),
+                in_processes_ns: word(&value, 2),
+                in_napi_ns: word(&value, 3),
+                in_capture_ns: self.knows_captures.then(|| word(&value, 4)),
+                resolution_ns: 0,
+            });
+        }
+        times
     }
 
     /// The last 64 stalls of a CPU between two moments of CLOCK_MONOTONIC, in order. `None` if its timer tick was never seen,
@@ -210,6 +228,7 @@ impl Tracer {
         if self.cost.get().is_some() {
             return Ok(());
         }
+        self.time_softirqs(true)?;
         let nothing = Opened::read("nothing", object_file!("nothing")).and_then(Opened::load);
         let measured = match nothing.and_then(|nothing| Ok((measure_run_times()?, nothing))) {
             Ok((statistics, nothing)) => {
@@ -261,8 +280,8 @@ impl Tracer {
         load()?;
         self.until_quiet()?;
         let (now, drops) = read()?;
-        let time = now.iter().zip(&begun.0).filter_map(|(now, then)| now.since(then));
-        Ok((time.map(|time| time.total_ns).sum(), drops.saturating_sub(begun.1)))
+        let time = now.iter().zip(&begun.0).map(|(now, then)| now.since(then).total_ns);
+        Ok((time.sum(), drops.saturating_sub(begun.1)))
     }
 
     /// Traces drops, unless every frame of the next trials `ends_as_drop` and this costs more than [`LARGEST_SHARE`] of the kernel's
@@ -275,25 +294,49 @@ impl Tracer {
         let traces = &self.drop_traces;
         match share.filter(|share| *share > LARGEST_SHARE) {
             Some(share) => {
-                detach(traces, "counting every frame that the kernel drops", share, "of its receive work")
+                let what = "counting every frame that the kernel drops";
+                *locked(traces) = Err(costs_too_much(what, share, "of its receive work", LARGEST_SHARE));
             }
             None => attach(traces, || self.drops.attach_traces(|_| true))?,
         }
         Ok(())
     }
 
-    /// Times no softirq from now on if that took more than [`LARGEST_SHARE`] of a trial's CPU time. A slow clock of the host is a
-    /// cause. It stays so, because times with and without the tracer could not be compared.
+    /// Times every receive softirq from now on, or none: then no program is attached to them. Where timing them takes too much it
+    /// stays off.
+    ///
+    /// # Errors
+    /// The kernel refuses to attach the programs again.
+    pub fn time_softirqs(&self, is_wanted: bool) -> Result<()> {
+        let Some(softirq) = &self.softirq else { return Ok(()) };
+        let mut traces = locked(&self.softirq_traces);
+        let Ok(attached) = &mut *traces else { return Ok(()) };
+        if attached.is_some() == is_wanted {
+            return Ok(());
+        }
+        *attached = None;
+        if is_wanted {
+            // `attached` of softirq.bpf.c.
+            softirq.set_variables(&clock::monotonic_ns().to_ne_bytes())?;
+            *attached = Some(softirq.attach_traces(is_of_softirq)?);
+        }
+        Ok(())
+    }
+
+    /// Whether receive softirqs are timed now.
+    pub fn times_softirqs(&self) -> bool {
+        matches!(&*locked(&self.softirq_traces), Ok(Some(_)))
+    }
+
+    /// Times no softirq any more if that took more than [`LARGEST_SHARE_OF_TIMING`] of a trial's CPU time, as with a slow clock of
+    /// the host. It stays so, because times with and without the tracer could not be compared.
     pub fn limit_softirq_cost(&self, softirqs: u64, total_ns: u64) {
         let Some(cost) = self.cost().filter(|_| total_ns > 0) else { return };
         let share = cost.of(0, softirqs) as f64 / total_ns as f64;
-        if share > LARGEST_SHARE {
-            detach(
-                &self.softirq_traces,
-                "timing one receive softirq in eight",
-                share,
-                "of a trial's CPU time",
-            );
+        if share > LARGEST_SHARE_OF_TIMING {
+            let what = "timing the receive softirqs";
+            let because = costs_too_much(what, share, "of a trial's CPU time", LARGEST_SHARE_OF_TIMING);
+            *locked(&self.softirq_traces) = Err(because);
         }
     }
 
@@ -307,12 +350,12 @@ impl Tracer {
 
     /// Why drops are not traced now.
     pub fn no_drops_because(&self) -> Option<String> {
-        why_not(&self.drop_traces)
+        locked(&self.drop_traces).as_ref().err().cloned()
     }
 
-    /// Why the receive softirq is not timed now.
+    /// Why no trial can time the receive softirq.
     pub fn no_softirqs_because(&self) -> Option<String> {
-        why_not(&self.softirq_traces)
+        locked(&self.softirq_traces).as_ref().err().cloned()
     }
 
     /// The measured cost of the tracer.
@@ -376,20 +419,16 @@ fn attach(traces: &Switched, attached: impl FnOnce() -> std::result::Result<Trac
     Ok(())
 }
 
-/// Detaches programs that take too large a share.
-fn detach(traces: &Switched, what: &str, share: f64, of_what: &str) {
-    *locked(traces) = Err(format!(
+/// Why programs that take too large a share are not attached.
+fn costs_too_much(what: &str, share: f64, of_what: &str, largest_share: f64) -> String {
+    format!(
         "{what} would take {:.1} % more {of_what} here, above the limit of {:.0} %; --trace does it nevertheless",
         share * 100.0,
-        LARGEST_SHARE * 100.0
-    ));
+        largest_share * 100.0
+    )
 }
 
-fn why_not(traces: &Switched) -> Option<String> {
-    locked(traces).as_ref().err().cloned()
-}
-
-fn locked(traces: &Switched) -> MutexGuard<'_, std::result::Result<Traces, String>> {
+fn locked<T>(traces: &Mutex<T>) -> MutexGuard<'_, T> {
     traces.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum NoiseCause {
-    /// A CPU ran slower than its best.
+    /// A CPU ran slower than its best, and nobody measured why.
     SlowCpu,
+    /// Another guest or hardware thread used a CPU's core.
+    SharedCore,
+    /// A CPU's clock was lowered.
+    LoweredClock,
     /// The tracer missed some receive work of the kernel.
     MissedByTracer,
     /// The hypervisor took CPU time away.
@@ -35,6 +39,8 @@ impl From<&Noise> for NoiseCause {
         // A text of an earlier version has the cause of the reason that means the same.
         match noise.current() {
             Noise::SlowCpu => Self::SlowCpu,
+            Noise::SharedCore => Self::SharedCore,
+            Noise::LoweredClock => Self::LoweredClock,
             Noise::MissedByTracer => Self::MissedByTracer,
             Noise::Steal => Self::Steal,
             Noise::ForeignLoad => Self::ForeignLoad,
@@ -50,7 +56,19 @@ impl From<&Noise> for NoiseCause {
 impl NoiseCause {
     /// Whether it makes a method slower.
     pub fn slows(&self) -> bool {
-        matches!(self, Self::SlowCpu | Self::Steal | Self::ForeignLoad | Self::Stall)
+        match self {
+            Self::SlowCpu
+            | Self::SharedCore
+            | Self::LoweredClock
+            | Self::Steal
+            | Self::ForeignLoad
+            | Self::Stall => true,
+            Self::MissedByTracer
+            | Self::Clock
+            | Self::Suspend
+            | Self::KernelElsewhere
+            | Self::Other { .. } => false,
+        }
     }
 }
 
@@ -70,6 +88,7 @@ mod tests {
         assert_eq!(cause("its clock ran slower than its best"), NoiseCause::SlowCpu);
         let moon = Noise::from_earlier("the moon");
         assert_eq!(NoiseCause::from(&moon), NoiseCause::Other { noise: moon });
+        assert!(NoiseCause::SharedCore.slows() && NoiseCause::LoweredClock.slows());
         assert!(NoiseCause::Steal.slows() && !NoiseCause::Clock.slows() && !cause("the moon").slows());
     }
 }

@@ -90,7 +90,8 @@ fn a_cpu_has_one_of_four_paces() {
     // Between two neighbours is a bound: 1.05, 1.15 and 1.3.
     for (slowdown, pace) in [(1.0, 0), (1.1, 1), (1.2, 2), (1.4, 3)] {
         let mut trial = trial(100_000, 0);
-        let speed = CoreSpeed { before_ns: slowdown, after_ns: slowdown, fastest_ns: 1.0 };
+        let speed =
+            CoreSpeed { before_ns: slowdown, after_ns: slowdown, fastest_ns: 1.0, ..CoreSpeed::default() };
         let cpu = trial.profile.cpus.application;
         trial.disturbance.cpus =
             vec![CpuDisturbance { cpu, core_speed: Some(speed), ..CpuDisturbance::default() }];

@@ -156,6 +156,9 @@ pub struct ReceiverCpus {
     pub kernel_busy_ns: Option<u64>,
     /// Whether the scheduler excludes interrupts from the times of threads; `None` if unknown.
     pub interrupts_excluded: Option<bool>,
+    /// Whether the tracer timed every receive softirq; `None` without a tracer.
+    #[serde(default)]
+    pub softirqs_timed: Option<bool>,
     /// Unit of the kernel's CPU times, in nanoseconds.
     pub tick_ns: u64,
     /// Stalls of monitored CPUs, since the start of sending.

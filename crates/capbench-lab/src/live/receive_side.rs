@@ -40,8 +40,8 @@ use crate::latency::Times;
 use crate::mark::mark;
 use crate::programs;
 use crate::receiver::{
-    Application, MemberOf, Order, Outcome, Progress, QueueSize, Received, SharedStart, Streams, together,
-    verification_cost,
+    Application, MemberOf, Order, Outcome, Progress, QueueSize, Received, SharedStart, Streams,
+    least_call_ns, together, verification_cost,
 };
 use crate::subject::Subject;
 use crate::{LabError, Result};
@@ -202,8 +202,11 @@ impl ReceiveSide {
     /// before it is ready: members of a group are numbered in the order in which they join it.
     fn open(&self, arm: &Arm, recogniser: &Classifier, progress: &Arc<Progress>) -> Result<OpenCapture> {
         let napi = self.asked.polls_by_thread.then(|| self.side.name());
-        let probe =
+        let mut probe =
             KernelWorkProbe::new(&self.asked.cpus.kernels, napi).traced_by(self.host.tracing.tracer());
+        if let Subject::Program(_) = self.subject {
+            probe = probe.of_program();
+        }
         let members = self.subject.members();
         let mut setup = self.asked.setup.clone();
         setup.capture.mark = Some(mark(arm.trial, self.plan.layout()));
@@ -239,8 +242,8 @@ impl ReceiveSide {
         let work = move |orders: Receiver<Order>, done: SyncSender<Outcome>| {
             affinity::pin_current_thread(cpu)?;
             let queue = queue_size(&setup, &side)?;
-            let spec = match &subject {
-                Subject::Capture { spec, .. } => spec,
+            let (spec, method) = match &subject {
+                Subject::Capture { spec, method, .. } => (spec, method),
                 Subject::Program(program) => {
                     let Ok(Order { recogniser, progress, ready }) = orders.recv() else { return Ok(()) };
                     let job = programs::Job {
@@ -264,6 +267,7 @@ impl ReceiveSide {
                 streams,
                 work: calibration.ready_work(setup.work.model, cpu),
                 verify_ns: verification_cost(&recogniser, &samples),
+                call_ns: if method.reads_by_calls { least_call_ns() } else { None },
                 orders,
                 is_held,
                 done: &done,
@@ -313,6 +317,7 @@ impl ReceiveEnd for ReceiveSide {
     fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()> {
         // Between the segments of a soak the application waits on its CPU; a speed measurement must not block it.
         let pace = (!arm.stays_open).then(|| self.host.paces.before(self.cpus_of_host())).transpose()?;
+        self.host.tracing.time_softirqs(self.asked.setup.softirqs.is_for(arm.load))?;
         let before = self.snapshot(arm.is_first && !self.asked.is_virtual)?;
         let processes = ProcessReading::now();
         let snap = self.asked.setup.capture.snap_length;
@@ -379,6 +384,7 @@ impl ReceiveEnd for ReceiveSide {
             kernel: kernel.since(&armed.ready)?,
             kernel_busy_ns: kernel.busy_ns_since(&armed.ready),
             interrupts_excluded: self.host.irq.excluded_from_threads,
+            softirqs_timed: self.host.tracing.times_softirqs(),
             tick_ns: tick_ns()?,
             stalls: self.receiving_cpus().into_iter().filter_map(stalls).collect(),
             paces,

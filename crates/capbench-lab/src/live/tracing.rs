@@ -119,6 +119,19 @@ impl Tracing {
         Some(stalls.into_iter().map(since_start).collect())
     }
 
+    /// Times every receive softirq from now on, or none.
+    pub(super) fn time_softirqs(&self, is_wanted: bool) -> Result<()> {
+        if let Some(tracer) = self.tracer() {
+            tracer.time_softirqs(is_wanted)?;
+        }
+        Ok(())
+    }
+
+    /// Whether receive softirqs are timed now; `None` without a tracer.
+    pub(super) fn times_softirqs(&self) -> Option<bool> {
+        Some(self.tracer()?.times_softirqs())
+    }
+
     /// Why drops are not traced.
     pub(super) fn why_not(&self) -> Option<String> {
         match self {

@@ -123,6 +123,7 @@ impl Outcome<'_> {
             notes: notes.into_iter().map(|note| self.noise(note)).collect(),
             // It verified none during the trial.
             verify_ns: 0.0,
+            call_ns: None,
             iteration_ns: None,
         };
         Ok(receiver::Outcome { received, kernel: window.kernel, record, times: None })

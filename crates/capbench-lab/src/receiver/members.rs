@@ -139,6 +139,7 @@ fn sum(first: Received, other: Received) -> Received {
         filtered: first.filtered || other.filtered,
         notes,
         verify_ns: first.verify_ns.max(other.verify_ns),
+        call_ns: first.call_ns.into_iter().chain(other.call_ns).reduce(f64::min),
         ..first
     }
 }

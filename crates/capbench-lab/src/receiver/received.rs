@@ -66,6 +66,9 @@ pub struct Received {
     pub notes: Vec<Noise>,
     /// Cost of verifying a frame in nanoseconds; 0 if none was verified during the trial.
     pub verify_ns: f64,
+    /// Least time of a system call in nanoseconds, if each batch is one.
+    #[serde(default)]
+    pub call_ns: Option<f64>,
     /// Time of one iteration of the wait loop on the application's CPU in nanoseconds; absent for other work.
     pub iteration_ns: Option<f64>,
 }

@@ -12,10 +12,10 @@ use capbench_lab::for_tests::{live, virtual_link};
 use capbench_lab::live::{self, LiveLaboratory};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::ledger::Entry;
-use capbench_model::noise::Noise;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::places::Place as Lost;
+use capbench_model::softirqs::SoftirqTiming;
 use capbench_model::sources::Source;
 use capbench_model::statement::{FrameEnds, Statement, Traced, TracedCost};
 use capbench_model::trial::{CpuAccount, KernelClock, Load, TrialResult};
@@ -145,6 +145,50 @@ fn root_drops_are_counted_by_reason_on_the_watched_interfaces_only() {
     assert_eq!(drops(&look()[0].since(&before[0]), "QDISC_DROP"), 40);
 }
 
+/// How many of this process's programs are attached to softirqs, as the kernel says of its descriptors (proc_pid_fdinfo(5)).
+fn programs_at_softirqs() -> usize {
+    let mut programs = 0;
+    for entry in std::fs::read_dir("/proc/self/fdinfo").unwrap().flatten() {
+        // The descriptor of the folder itself is gone by now.
+        let facts = std::fs::read_to_string(entry.path()).unwrap_or_default();
+        programs += usize::from(facts.contains("softirq_"));
+    }
+    programs
+}
+
+#[test]
+fn root_alone_a_trial_times_every_softirq_or_has_no_program_at_them() {
+    let Some(()) = privileges() else { return };
+    let mut laboratory = laboratory(virtual_link());
+    let mut run = |softirqs: SoftirqTiming, load: Load| {
+        let setup = Setup { softirqs, method: "recv".parse().unwrap(), ..setup() };
+        let trial = laboratory.prepare(&setup).unwrap().run(load, Duration::from_millis(50)).unwrap();
+        (trial, programs_at_softirqs())
+    };
+    for (softirqs, load, is_timed) in [
+        (SoftirqTiming::default(), small_load(), true),
+        (SoftirqTiming::NoTrial, small_load(), false),
+        (SoftirqTiming::EveryTrial, small_load(), true),
+        (SoftirqTiming::default(), Load::Maximum, false),
+    ] {
+        let (trial, programs) = run(softirqs, load);
+        let cpu = &trial.cpu;
+        assert_eq!(
+            (cpu.softirqs_timed, programs),
+            (Some(is_timed), 2 * usize::from(is_timed)),
+            "{softirqs:?}"
+        );
+        let is_exact = cpu.kernel_source_fact.is_some_and(|source| source.clock == KernelClock::EverySoftirq);
+        assert_eq!((is_exact, !cpu.split_is_sampled), (is_timed, is_timed), "{softirqs:?} {cpu:?}");
+        for counter in ["kernel.net_rx_ns", "kernel.net_rx_runs", "kernel.softirqs_net_rx"] {
+            assert_eq!(trial.counters.contains_key(counter), is_timed, "{softirqs:?} {counter}");
+        }
+        // Each frame took a system call, which takes longer than verifying.
+        let least_ns = cpu.app_ns.unwrap() as f64 / trial.delivered.max(1) as f64;
+        assert!(least_ns > cpu.verify_ns_per_packet + 20.0, "{softirqs:?} {cpu:?}");
+    }
+}
+
 /// What the tracer measures at the ends of the softirq, and what the timer tick samples of the same work, agree as far as
 /// ticks can: that is a sanity check, and no claim about either.
 #[test]
@@ -162,14 +206,14 @@ fn root_alone_the_tracer_measures_kernel_time_on_a_shared_cpu_and_says_what_it_c
     assert!(times.contains("ns for each frame that the kernel drops"), "{times}");
 
     // At a load at which the capture thread never sleeps long: else every softirq may interrupt an idle CPU, and none the thread.
-    let trial = traced_by.prepare(&setup).unwrap().run(Load::Maximum, Duration::from_millis(600)).unwrap();
-    // Then softirqs may have interrupted that, and the application's time is a range.
-    let is_alone = !trial.noise.reasons.contains(&Noise::ForeignLoadOnSharedCpu);
+    let timed = Setup { softirqs: SoftirqTiming::EveryTrial, ..setup.clone() };
+    let trial = traced_by.prepare(&timed).unwrap().run(Load::Maximum, Duration::from_millis(600)).unwrap();
     let traced = &trial.cpu;
     let (kernel_ns, own_ns) = (traced.kernel_ns.unwrap(), traced.app_ns.unwrap());
     let clock = |cpu: &CpuAccount| cpu.kernel_source_fact.map(|source| source.clock);
-    assert_eq!(clock(traced), Some(KernelClock::TracedSoftirqs), "{traced:?}");
-    assert!(traced.split_is_sampled != is_alone && kernel_ns > 0, "{traced:?}");
+    assert_eq!(clock(traced), Some(KernelClock::EverySoftirq), "{traced:?}");
+    // Also where other processes run on that CPU.
+    assert!(!traced.split_is_sampled && kernel_ns > 0 && traced.total_ns.is_some(), "{traced:?}");
     assert!(!kernel_ns.is_multiple_of(10_000_000), "no multiple of a tick: {traced:?}");
     assert!(own_ns < traced.app_charged_ns.unwrap(), "what interrupted it is taken off: {traced:?}");
     let sampled_ns = trial.counters["kernel.softirq_ns"];
@@ -250,6 +294,10 @@ fn root_softirqs_are_not_timed_after_a_trial_in_which_that_cost_too_much() {
     // Of a trial that took a million times as long as timing its softirqs, and of one that took a millionth of that.
     tracer.limit_softirq_cost(1, 1_000_000_000_000);
     assert!(tracer.no_softirqs_because().is_none() && tracer.net_rx(cpu).is_some());
+    tracer.time_softirqs(false).unwrap();
+    assert!(tracer.net_rx(cpu).is_none(), "nobody times them");
+    tracer.time_softirqs(true).unwrap();
+    assert!(tracer.net_rx(cpu).is_some());
     tracer.limit_softirq_cost(1_000_000, 1);
     let reason = tracer.no_softirqs_because();
     let costs = tracer.cost().unwrap().softirq_ns > 0.0;

@@ -26,8 +26,8 @@ facts! {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IrqAccounting {
     /// Whether a thread's CPU time excludes interrupts and softirqs that ran during it (CONFIG_IRQ_TIME_ACCOUNTING).
-    /// Otherwise the interrupted thread is charged for them. A kernel built with it can still have it off, on x86 with
-    /// `tsc=noirqtime` or an unstable TSC.
+    /// Otherwise the interrupted thread is charged for them. A kernel built with it has it off on x86 with `tsc=noirqtime` or an
+    /// unstable TSC.
     pub excluded_from_threads: Option<bool>,
     /// Whether times in `/proc/stat` are measured at each context change instead of sampled at the timer tick
     /// (CONFIG_VIRT_CPU_ACCOUNTING_GEN; in effect only on CPUs of `nohz_full`).
@@ -51,6 +51,19 @@ impl IrqAccounting {
             hz: Some(hz),
         }
     }
+
+    /// What of the configuration is in effect on a host of this kind (`uname -m`). On x86 the kernel measures interrupts by the TSC:
+    /// not with `tsc=noirqtime`, and not if the TSC is no clock source because it is unstable (arch/x86/kernel/tsc.c).
+    pub fn in_effect(self, kernel: &Kernel, machine: &str) -> Self {
+        let is_x86 = matches!(machine, "x86" | "x86_64");
+        let without = kernel.command_line.iter().flatten().any(|word| word == "tsc=noirqtime");
+        let has_no_tsc =
+            kernel.clocksources.as_ref().is_some_and(|all| !all.iter().any(|name| name == "tsc"));
+        if is_x86 && (without || has_no_tsc) && self.excluded_from_threads == Some(true) {
+            return Self { excluded_from_threads: Some(false), ..self };
+        }
+        self
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +77,24 @@ mod tests {
         assert_eq!(accounting.excluded_from_threads, Some(true));
         assert_eq!(accounting.measured_at_context_changes, Some(false));
         assert_eq!(accounting.hz, Some(250));
+    }
+
+    #[test]
+    fn interrupts_are_not_measured_without_a_stable_tsc() {
+        let built = IrqAccounting { excluded_from_threads: Some(true), ..IrqAccounting::default() };
+        let stable = Kernel {
+            command_line: Some(vec!["tsc=reliable".into()]),
+            clocksources: Some(vec!["kvm-clock".into(), "tsc".into()]),
+            ..Kernel::default()
+        };
+        let unstable = Kernel { clocksources: Some(vec!["hpet".into()]), ..stable.clone() };
+        let off = Kernel { command_line: Some(vec!["tsc=noirqtime".into()]), ..stable.clone() };
+        let excluded =
+            |kernel: &Kernel, machine: &str| built.in_effect(kernel, machine).excluded_from_threads;
+        assert_eq!(excluded(&stable, "x86_64"), Some(true));
+        assert_eq!((excluded(&unstable, "x86_64"), excluded(&off, "x86_64")), (Some(false), Some(false)));
+        assert_eq!(excluded(&unstable, "aarch64"), Some(true), "it has no TSC");
+        assert_eq!(excluded(&Kernel::default(), "x86_64"), Some(true), "its clock sources are unknown");
     }
 
     #[test]

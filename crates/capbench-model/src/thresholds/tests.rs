@@ -139,7 +139,8 @@ fn clocks_that_step_slew_or_stand_still_spoil_a_trial() {
 #[test]
 fn a_cpu_is_slow_from_15_percent_on_and_generators_start_together_within_a_hundredth() {
     for (slowdown, spoils) in [(1.1, false), (1.3, true)] {
-        let core_speed = Some(CoreSpeed { before_ns: 1.0, after_ns: slowdown, fastest_ns: 1.0 });
+        let core_speed =
+            Some(CoreSpeed { before_ns: 1.0, after_ns: slowdown, fastest_ns: 1.0, ..CoreSpeed::default() });
         let slow =
             disturbed(CpuDisturbance { core_speed, ..CpuDisturbance::default() }, ClockDrift::default());
         assert_eq!(slow.is_slow(), spoils, "{slowdown}");

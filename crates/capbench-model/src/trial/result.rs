@@ -143,6 +143,10 @@ pub struct CpuAccount {
     /// The same as a fact. Absent if nothing is known of it, and in files of versions that did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_source_fact: Option<KernelTimeSource>,
+    /// Whether the tracer timed every receive softirq during the trial. If not, it had no program at softirqs. Absent without a
+    /// tracer, and in files of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub softirqs_timed: Option<bool>,
     /// Time of the tracer's own programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracer_ns: Option<u64>,

@@ -333,7 +333,7 @@ fn a_standstill_disturbs_where_it_may_have_been_longer_than_the_backlog_lasts() 
 #[test]
 fn a_cpu_that_took_longer_than_it_can_before_or_after_disturbs() {
     let paced = |before_ns: f64, after_ns: f64| {
-        let core_speed = CoreSpeed { before_ns, after_ns, fastest_ns: 0.4 };
+        let core_speed = CoreSpeed { before_ns, after_ns, fastest_ns: 0.4, ..CoreSpeed::default() };
         let cpus = vec![CpuDisturbance { cpu: 1, core_speed: Some(core_speed), ..CpuDisturbance::default() }];
         Disturbance { cpus, ..stolen(0) }
     };

@@ -324,7 +324,8 @@ fn slow_down(run: &mut Results, slowdown: fn(u32) -> f64) {
     let fastest_ns = 0.3;
     for trial in &mut run.trials {
         let slow_ns = fastest_ns * slowdown(trial.number);
-        let core_speed = Some(CoreSpeed { before_ns: slow_ns, after_ns: slow_ns, fastest_ns });
+        let core_speed =
+            Some(CoreSpeed { before_ns: slow_ns, after_ns: slow_ns, fastest_ns, ..CoreSpeed::default() });
         let cpu = trial.profile.cpus.application;
         let cpus = vec![CpuDisturbance { cpu, core_speed, ..CpuDisturbance::default() }];
         trial.disturbance = Disturbance { cpus, ..Disturbance::default() };

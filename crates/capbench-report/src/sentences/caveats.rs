@@ -68,6 +68,10 @@ pub(super) fn words(caveat: &Caveat) -> String {
 fn cause_words(cause: &NoiseCause) -> String {
     let words = match cause {
         NoiseCause::SlowCpu => "a CPU ran slower than its best (shared core or lowered clock)",
+        NoiseCause::SharedCore => {
+            "a CPU ran slower than its best, as another guest or hardware thread used its core"
+        }
+        NoiseCause::LoweredClock => "a CPU ran slower than its best, as its clock was lowered",
         NoiseCause::MissedByTracer => {
             "the tracer missed some receive work of the kernel, so the kernel's CPU time is too low"
         }

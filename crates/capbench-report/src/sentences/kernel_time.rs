@@ -8,6 +8,12 @@ pub(super) fn words(source: KernelTimeSource) -> String {
         KernelClock::TracedSoftirqs => {
             "receive softirq, one run in eight timed at its beginning and end (irq:softirq_entry, irq:softirq_exit)"
         }
+        KernelClock::EverySoftirq => {
+            "receive softirq, every run timed at its beginning and end (irq:softirq_entry, irq:softirq_exit)"
+        }
+        KernelClock::MeasuredInterrupts => {
+            "soft and hard interrupts of the CPU, which the kernel measures (CONFIG_IRQ_TIME_ACCOUNTING), in ticks (/proc/stat)"
+        }
         KernelClock::Ticks => "soft and hard interrupts of the CPU, in ticks (/proc/stat)",
         KernelClock::TicksInStep => {
             "unknown: the timer tick samples it (/proc/stat), and the load is in step with the tick"
@@ -30,6 +36,16 @@ mod tests {
                 KernelClock::TracedSoftirqs,
                 false,
                 "receive softirq, one run in eight timed at its beginning and end (irq:softirq_entry, irq:softirq_exit)",
+            ),
+            (
+                KernelClock::EverySoftirq,
+                false,
+                "receive softirq, every run timed at its beginning and end (irq:softirq_entry, irq:softirq_exit)",
+            ),
+            (
+                KernelClock::MeasuredInterrupts,
+                false,
+                "soft and hard interrupts of the CPU, which the kernel measures (CONFIG_IRQ_TIME_ACCOUNTING), in ticks (/proc/stat)",
             ),
             (
                 KernelClock::Ticks,

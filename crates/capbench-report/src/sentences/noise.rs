@@ -22,6 +22,10 @@ pub fn words(noise: &Noise) -> String {
         Noise::SlowCpu => {
             "one of its CPUs ran slower than its best: it shares its core, or its clock was lowered".into()
         }
+        Noise::SharedCore => {
+            "one of its CPUs ran slower than its best: another guest or hardware thread used its core".into()
+        }
+        Noise::LoweredClock => "one of its CPUs ran slower than its best: its clock was lowered".into(),
         Noise::Stall => "one of its CPUs stalled for longer than the backlog lasts".into(),
         Noise::ForeignLoad => "other work ran on its CPUs (foreign load)".into(),
         Noise::ForeignLoadOnSharedCpu => {

@@ -115,7 +115,7 @@ fn traced_words(traced: &Traced) -> String {
         }
     };
     let softirqs = match &traced.no_softirqs_because {
-        None => "time in the receive softirq, one run in eight at its beginning and end".into(),
+        None => "every receive softirq at its beginning and end, in trials that time them".into(),
         Some(because) => {
             format!("not the receive softirq: {because}; so the kernel's CPU time comes in ticks")
         }
@@ -197,8 +197,8 @@ mod tests {
         assert_eq!(
             words(&Statement::Traced(traced)),
             "traced: drops with the kernel's reasons (skb:kfree_skb), XDP exceptions and failed redirects on the trial's two \
-             interfaces; every frame that the stack does not need is a drop, as tc cannot consume it (no clsact); time in the \
-             receive softirq, one run in eight at its beginning and end; what the tracer itself costs has not been measured"
+             interfaces; every frame that the stack does not need is a drop, as tc cannot consume it (no clsact); every receive \
+             softirq at its beginning and end, in trials that time them; what the tracer itself costs has not been measured"
         );
     }
 

@@ -19,6 +19,7 @@ use capbench_model::members::Members;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::softirqs::SoftirqTiming;
 use capbench_model::work::WorkModel;
 use capbench_sys::host::CpuId;
 
@@ -293,6 +294,7 @@ pub fn plain_setup(sizes: Sizes, path: &PathFlags, quiet: Duration) -> Result<Se
         burst: None,
         quiet,
         latency: None,
+        softirqs: SoftirqTiming::default(),
     })
 }
 

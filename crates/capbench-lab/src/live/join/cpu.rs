@@ -1,12 +1,15 @@
 //! The CPU account of a trial.
 
-use capbench_host::accounts::kernel_work::{ApplicationTime, KernelReceive, application_time, foreign_ns};
+use capbench_host::accounts::kernel_work::{
+    ApplicationTime, Exactness, KernelReceive, application_time, foreign_ns,
+};
 use capbench_model::noise::Noise;
 use capbench_model::thresholds::FOREIGN_WORK_IN_ACCOUNT;
 use capbench_model::trial::{CpuAccount, KernelClock, KernelTimeSource};
 
 use super::Halves;
 use super::disturbance::wakeups;
+use crate::receiver::Received;
 
 impl Halves<'_> {
     pub(super) fn cpu(&self, noise: &mut Vec<Noise>) -> CpuAccount {
@@ -32,43 +35,46 @@ impl Halves<'_> {
             noise.push(Noise::KernelWorkInApplicationTime);
         }
         // The generator's CPU is always busy: if it also does the kernel's work, only the kind of work distinguishes the two.
-        let mut is_foreign = false;
-        let total_ns = if is_shared && !cpus.placement.generators.contains(&application) {
-            is_foreign = self.is_foreign(cpus.kernel_busy_ns.unwrap_or_default());
-            if is_foreign {
-                noise.push(Noise::ForeignLoadOnSharedCpu);
-            }
-            cpus.kernel_busy_ns.filter(|_| !is_foreign)
+        let is_busy_with_both = is_shared && !cpus.placement.generators.contains(&application);
+        let is_foreign = is_busy_with_both && self.is_foreign(cpus.kernel_busy_ns.unwrap_or_default());
+        let is_with_generator = kernels.iter().any(|cpu| cpus.placement.generators.contains(cpu));
+        let is_exact = own.is_some_and(|time| match time.exact {
+            Exactness::Exact => true,
+            Exactness::ExactIfAlone => !is_foreign && !is_with_generator,
+            Exactness::Sampled => false,
+        });
+        let total_ns = if is_busy_with_both && !is_foreign {
+            cpus.kernel_busy_ns
+        } else if is_foreign && !is_exact {
+            noise.push(Noise::ForeignLoadOnSharedCpu);
+            None
         } else {
             // Interrupts are charged to the threads that they interrupt: the application's, unless a generator runs there.
-            let generates = |cpu| cpus.placement.generators.contains(cpu);
-            let own = own.filter(|_| !kernels.iter().any(generates));
-            let interrupted_ns = own.map_or(0, |time| time.interrupted_ns);
+            let of_application = own.filter(|_| is_exact || !is_with_generator);
+            let interrupted_ns = of_application.map_or(0, |time| time.interrupted_ns);
             known.map(|kernel| received.cpu_ns + kernel.total_ns().saturating_sub(interrupted_ns))
         };
-        // Independent of tick sampling: every frame was verified unless a queue refused it.
-        let unverified = received.queue.map_or(0, |queue| queue.refused + queue.left);
-        let verified_ns =
-            (received.arrivals.read.saturating_sub(unverified) as f64 * received.verify_ns) as u64;
-        let own_ns = own.map_or(received.cpu_ns, |time| time.own_ns.max(verified_ns.min(time.charged_ns)));
+        let certain_ns = certain_ns(received);
+        let own_ns = own.map_or(received.cpu_ns, |time| time.own_ns.max(certain_ns.min(time.charged_ns)));
         // A method that counts in the kernel does no work per packet: its thread reads a map from time to time.
         let per_packet = !(received.unverified_because.is_some() && received.verify_ns > 0.0);
         CpuAccount {
             app_ns: per_packet.then_some(own_ns),
             app_charged_ns: per_packet.then_some(received.cpu_ns),
             total_ns,
-            // Softirqs also interrupt other work; the application was not charged for that part.
-            split_is_sampled: is_foreign || !own.is_some_and(|time| time.exact),
+            // Softirqs also interrupt other work: the application was not charged for that part.
+            split_is_sampled: !is_exact,
             kernel_ns: known.map(KernelReceive::total_ns),
             kernel_source_fact: match is_in_step {
                 true => Some(KernelTimeSource { clock: KernelClock::TicksInStep, napi_threads: false }),
-                false => kernel.map(KernelReceive::source),
+                false => kernel.map(|kernel| kernel.source(cpus.interrupts_excluded)),
             },
             // The certain part of both together on a shared CPU comes in ticks, traced or not.
-            kernel_resolution_ns: kernel.map(|kernel| match is_shared {
+            kernel_resolution_ns: kernel.map(|kernel| match is_shared && !(is_foreign && is_exact) {
                 true => kernel.resolution_ns,
                 false => kernel.total_resolution_ns(),
             }),
+            softirqs_timed: cpus.softirqs_timed,
             tracer_ns: self.tracer_ns(),
             busy_cores: cpus.sending.busy_cores(),
             verify_ns_per_packet: received.verify_ns,
@@ -109,4 +115,14 @@ impl Halves<'_> {
         foreign_ns(&times, cpus.receiving_ns, own_ns, wakeups(received), Some(kernel)) as f64
             > busy_ns as f64 * FOREIGN_WORK_IN_ACCOUNT
     }
+}
+
+/// The application's least time, whatever the timer tick samples: every frame was verified unless a queue refused it, and a method
+/// that reads by system calls made at least one for each batch.
+fn certain_ns(received: &Received) -> u64 {
+    let unverified = received.queue.map_or(0, |queue| queue.refused + queue.left);
+    let verified = received.arrivals.read.saturating_sub(unverified);
+    let verifying_ns = verified as f64 * received.verify_ns;
+    let calling_ns = received.batches as f64 * received.call_ns.unwrap_or(0.0);
+    (verifying_ns + calling_ns) as u64
 }

@@ -19,7 +19,7 @@ use capbench_model::generator::GeneratorFacts;
 use capbench_model::members::Member;
 use capbench_model::places::Place;
 use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
-use capbench_model::trial::{Departed, Emptying, Load, Phase, Verdict};
+use capbench_model::trial::{CpuAccount, Departed, Emptying, KernelClock, Load, Phase, Verdict};
 use capbench_sys::host::CpuId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -146,6 +146,7 @@ pub(super) fn receive() -> ReceiveHalf {
             filtered: false,
             notes: vec![Noise::MissedByTracer],
             verify_ns: 100.0,
+            call_ns: None,
             iteration_ns: None,
         },
         loss_patterns: Vec::new(),
@@ -177,6 +178,7 @@ pub(super) fn receive() -> ReceiveHalf {
                 traced: Some(NetRxTime {
                     total_ns: 150 * MS,
                     in_processes_ns: 100 * MS,
+                    in_capture_ns: None,
                     in_napi_ns: 0,
                     runs: 500,
                     resolution_ns: MS,
@@ -185,6 +187,7 @@ pub(super) fn receive() -> ReceiveHalf {
             }),
             kernel_busy_ns: Some(503 * MS),
             interrupts_excluded: Some(false),
+            softirqs_timed: Some(true),
             tick_ns: 10 * MS,
             stalls: vec![(kernel, vec![Stall { until_ns: 1003 * MS, ..Stall::default() }])],
             paces: vec![(CpuId::new(0), PACE), (kernel, PACE)],
@@ -206,7 +209,8 @@ pub(super) fn receive() -> ReceiveHalf {
     }
 }
 
-const PACE: CoreSpeed = CoreSpeed { before_ns: 1.0, after_ns: 1.5, fastest_ns: 1.0 };
+const PACE: CoreSpeed =
+    CoreSpeed { before_ns: 1.0, after_ns: 1.5, fastest_ns: 1.0, clock: None, taken_share: None };
 
 /// The trial of one generator, on the receiver's host if the receive side says so.
 pub(super) fn join(link: LinkFacts, transmit: &TransmitHalf, receive: &ReceiveHalf) -> Measured {
@@ -274,6 +278,24 @@ fn the_cpu_account_is_that_of_the_receive_side() {
     assert_eq!(cpu.steal_ratio, Some(0.03), "of the generator");
 }
 
+/// Other work had 40 ticks of the receiver's CPU.
+fn with_foreign_work(in_capture_ns: Option<u64>) -> CpuAccount {
+    let mut receive = receive();
+    receive.cpus.receiving = window(&[(0, [97, 0, 200, 0, 3]), (1, [70, 10, 200, 20, 0])]);
+    let traced = receive.cpus.kernel.as_mut().and_then(|kernel| kernel.traced.as_mut()).unwrap();
+    traced.in_capture_ns = in_capture_ns;
+    join(VIRTUAL, &transmit(), &receive).trial.cpu
+}
+
+#[test]
+fn work_of_others_on_the_cpu_hides_no_cost_if_the_tracer_knows_which_threads_capture() {
+    let known = with_foreign_work(Some(60 * MS));
+    assert_eq!((known.app_ns, known.split_is_sampled), (Some(340 * MS), false));
+    assert_eq!(known.total_ns, Some((340 + 150) * MS), "without the other work");
+    let unknown = with_foreign_work(None);
+    assert_eq!((unknown.app_ns, unknown.split_is_sampled, unknown.total_ns), (Some(300 * MS), true, None));
+}
+
 #[test]
 fn receive_work_of_which_more_than_a_tenth_is_on_other_cpus_did_not_follow_the_placement() {
     for (elsewhere, did_follow) in [(99, true), (101, false)] {
@@ -315,24 +337,32 @@ fn receive_work_that_interrupts_several_members_is_counted_once() {
 #[test]
 fn what_a_tick_samples_of_a_load_in_step_with_it_is_unknown() {
     // `join` says that the load is in step.
-    let cpu = |placed: CpuId, excluded| {
+    let cpu = |placed: CpuId, excluded, call_ns| {
         let mut receive = receive();
         let kernel = receive.cpus.kernel.map(|kernel| KernelReceive { traced: None, ..kernel });
         receive.cpus.kernel = kernel;
         receive.cpus.placement.application = placed;
         receive.cpus.interrupts_excluded = Some(excluded);
+        receive.received.batches = 200;
+        receive.received.call_ns = call_ns;
         join(VIRTUAL, &transmit(), &receive).trial.cpu
     };
-    let shared = cpu(receive().cpus.placement.kernels[0], false);
+    let kernel = receive().cpus.placement.kernels[0];
+    let shared = cpu(kernel, false, None);
     assert_eq!((shared.kernel_ns, shared.total_ns), (None, Some(503 * MS)), "idle time is not sampled");
     // 990 frames were verified in 100 ns each: all that is certain of 400 ms.
     assert_eq!(
         (shared.app_ns, shared.app_charged_ns, shared.split_is_sampled),
         (Some(99_000), Some(400 * MS), true)
     );
-    let apart = cpu(CpuId::new(2), false);
+    let calling = cpu(kernel, false, Some(250.0)).app_ns;
+    assert_eq!(calling, Some(99_000 + 200 * 250), "and 200 system calls");
+    let apart = cpu(CpuId::new(2), false, None);
     assert_eq!((apart.app_ns, apart.kernel_ns, apart.total_ns), (Some(400 * MS), None, None));
-    assert_eq!(cpu(CpuId::new(2), true).kernel_ns, Some(200 * MS), "this kernel times its interrupts");
+    let measured = cpu(CpuId::new(2), true, None);
+    assert_eq!(measured.kernel_ns, Some(200 * MS), "this kernel times its interrupts");
+    let clock = measured.kernel_source_fact.map(|source| source.clock);
+    assert_eq!(clock, Some(KernelClock::MeasuredInterrupts));
 }
 
 #[test]

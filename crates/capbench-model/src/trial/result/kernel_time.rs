@@ -16,9 +16,14 @@ pub struct KernelTimeSource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelClock {
-    /// One run of the receive softirq in eight, timed at its beginning and end.
+    /// One run of the receive softirq in eight, timed at its beginning and end, in files of earlier versions.
     TracedSoftirqs,
-    /// Soft and hard interrupts of the CPU, in ticks of /proc/stat.
+    /// Every run of the receive softirq, timed at its beginning and end.
+    EverySoftirq,
+    /// Soft and hard interrupts of the CPU. The kernel measures each at its beginning and end (CONFIG_IRQ_TIME_ACCOUNTING) and
+    /// reports them in ticks of /proc/stat.
+    MeasuredInterrupts,
+    /// Soft and hard interrupts of the CPU, sampled at the timer tick, in ticks of /proc/stat.
     Ticks,
     /// None: the timer tick samples interrupts, and the load is in step with the tick.
     TicksInStep,

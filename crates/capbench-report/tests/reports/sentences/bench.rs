@@ -225,7 +225,8 @@ fn a_rate_that_is_known_less_precisely_is_only_a_lower_bound() {
 
 /// The trial on a CPU that ran at half of its speed.
 fn noisy(trial: TrialResult) -> TrialResult {
-    let core_speed = Some(CoreSpeed { before_ns: 1.25, after_ns: 1.25, fastest_ns: 1.0 });
+    let core_speed =
+        Some(CoreSpeed { before_ns: 1.25, after_ns: 1.25, fastest_ns: 1.0, ..CoreSpeed::default() });
     let cpus = vec![CpuDisturbance { core_speed, ..CpuDisturbance::default() }];
     TrialResult { disturbance: Disturbance { cpus, ..Disturbance::default() }, ..trial }
 }
