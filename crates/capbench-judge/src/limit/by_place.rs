@@ -45,6 +45,7 @@ impl LimitedBy {
     pub fn from_limit(lost_at: Option<Place>, limit: Option<Limit>) -> Option<Self> {
         match (lost_at, limit) {
             (_, Some(Limit::Generator)) => Some(Self::Generator),
+            (_, Some(Limit::Noise)) => Some(Self::Noise),
             // Nothing is lost yet, but frames remain in the buffer.
             (None, Some(Limit::Application)) => Some(Self::Application),
             (place, _) => place.map(Self::Place),

@@ -103,7 +103,7 @@ pub struct GoalResult {
     /// Whether the trials distinguish its bounds; absent unless both are known.
     #[serde(rename = "apart", default, skip_serializing_if = "Option::is_none")]
     pub distinction: Option<BoundsDistinction>,
-    /// The limiting component, by losses and backlog at the upper bound; absent without either.
+    /// What limits it, by the trials at the upper bound; absent if they show nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 }
@@ -189,15 +189,27 @@ impl GoalResult {
         self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))
     }
 
+    /// What limits its load, by the trials at its upper bound. Earlier versions saved another limit of the same trials.
+    pub fn limit_by_trials(&self, trials: &Trials<'_>) -> Option<Limit> {
+        match self.best_upper().and_then(|upper| trials.all_of(&upper.trials)) {
+            Some(of_bound) => Limit::at_load(&of_bound, trials.burst_frames()),
+            None => self.limit,
+        }
+    }
+
     /// What limits its load, in one word of a table, by the upper bound that [`Self::best_upper`] gives.
-    pub fn limited_by(&self) -> Option<LimitedBy> {
+    pub fn limited_by(&self, trials: &Trials<'_>) -> Option<LimitedBy> {
+        let limit = self.limit_by_trials(trials);
+        if matches!(limit, Some(Limit::Generator | Limit::Noise)) {
+            return LimitedBy::from_limit(None, limit);
+        }
         let mut at_bound = None;
         if let Some(upper) = self.best_upper() {
             let lost = upper.losses.as_ref().map_or(&[][..], |losses| &losses.lost);
             at_bound =
                 LimitedBy::from_losses(lost, upper.backlogged.map_or(0, |backlogged| backlogged.frames));
         }
-        at_bound.or_else(|| LimitedBy::from_limit(None, self.limit))
+        at_bound.or_else(|| LimitedBy::from_limit(None, limit))
     }
 
     /// When frames were lost at the upper bound, if in single moments and not because the load was too high.
@@ -249,11 +261,10 @@ fn why_irregular(
     }
 }
 
-/// The limiting component, by losses or backlog at an upper bound.
+/// The limiting component, by the trials of an upper bound.
 fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
-    let lost = upper.losses.as_ref().map_or(&[][..], |losses| &losses.lost);
-    let of_bound = upper.trials.iter().filter_map(|&number| trials.get(number));
-    Limit::from_trials(lost, of_bound, trials.burst_frames())
+    let of_bound: Vec<_> = upper.trials.iter().filter_map(|&number| trials.get(number)).collect();
+    Limit::at_load(&of_bound, trials.burst_frames())
 }
 
 #[cfg(test)]
@@ -307,7 +318,8 @@ mod tests {
 
     #[test]
     fn a_table_names_the_application_where_more_frames_were_buffered_than_a_place_lost() {
-        let limited_by = |lost, buffered| result(Some(upper(lost, buffered)), None).limited_by();
+        let limited_by =
+            |lost, buffered| result(Some(upper(lost, buffered)), None).limited_by(&Trials::new(&[], 1));
         assert_eq!(limited_by(100, 20_000), Some(LimitedBy::Application));
         assert_eq!(limited_by(20_000, 100), Some(LimitedBy::Place(Place::Ring)));
     }
@@ -315,7 +327,7 @@ mod tests {
     #[test]
     fn the_bound_of_a_coarser_target_shows_what_limits_like_any_other() {
         let coarser = result(None, Some(upper(20_000, 100)));
-        assert_eq!(coarser.limited_by(), Some(LimitedBy::Place(Place::Ring)));
+        assert_eq!(coarser.limited_by(&Trials::new(&[], 1)), Some(LimitedBy::Place(Place::Ring)));
     }
 
     #[test]
