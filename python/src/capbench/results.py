@@ -210,7 +210,7 @@ class Change(TypedDict):
     high: NotRequired[float]
     """Upper limit of the change."""
     low: NotRequired[float]
-    """Lower limit of the change, at the level of `LEVEL`; absent if there are too few trials."""
+    """Lower limit of the change, at the confidence level of comparisons; absent if there are too few trials."""
     middle: float
     """The change that makes both sides equal (Hodges and Lehmann), between the limits."""
 

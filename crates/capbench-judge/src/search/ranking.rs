@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::bound::Bound;
 use super::goal_result::{GoalResult, Status};
 use super::outcome::SearchOutcome;
+use crate::thresholds::SEARCH_ORDER_FALSE_ALARMS;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
-use capbench_model::statistics::{FALSE_ALARMS, by_key, holm, least_by_chance, median};
+use capbench_model::statistics::{by_key, holm, least_by_chance, median};
 use capbench_model::trial::SizeLabel;
 
 /// The ranked methods of one scene by one goal. A scene is a set-up without method.
@@ -194,7 +195,7 @@ fn compare_methods(rankings: &mut [Ranking]) {
 
 /// Searches per method with which the clearest order is distinguished among this number of comparisons.
 fn needed(comparisons: usize) -> usize {
-    let level = FALSE_ALARMS / comparisons.max(1) as f64;
+    let level = SEARCH_ORDER_FALSE_ALARMS / comparisons.max(1) as f64;
     let mut searches = 2;
     while least_by_chance([(searches, searches)]) > level {
         searches += 1;
@@ -219,7 +220,8 @@ impl Ranking {
             return None;
         }
         let [method, next, ..] = self.methods.get(nth..)? else { return Some(false) };
-        let is_by_chance = self.by_chance.get(nth).is_none_or(|by_chance| *by_chance > FALSE_ALARMS);
+        let is_by_chance =
+            self.by_chance.get(nth).is_none_or(|by_chance| *by_chance > SEARCH_ORDER_FALSE_ALARMS);
         Some(!is_by_chance && method.has_higher_interval(next))
     }
 }
@@ -396,5 +398,36 @@ impl Repeated {
             without,
             trials,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ranked, Ranking};
+
+    #[test]
+    fn a_method_is_above_the_next_if_chance_explains_it_in_fewer_than_one_of_20_cases() {
+        let mut methods = Vec::new();
+        for method in ["packet-v3", "recv"] {
+            methods.push(Ranked {
+                method: method.into(),
+                lower: vec![1e5, 1e5],
+                upper: vec![1e5, 1e5],
+                trials: Vec::new(),
+            });
+        }
+        let mut ranking = Ranking {
+            goal: "ndr".into(),
+            frame_size: None,
+            placement: None,
+            work: None,
+            methods,
+            by_chance: Vec::new(),
+            needed: 2,
+        };
+        for (by_chance, is_above) in [(0.048, true), (0.052, false)] {
+            ranking.by_chance = vec![by_chance];
+            assert_eq!(ranking.is_above_next(0), Some(is_above), "{by_chance}");
+        }
     }
 }

@@ -272,6 +272,30 @@ fn the_cpu_account_is_that_of_the_receive_side() {
 }
 
 #[test]
+fn receive_work_of_which_more_than_a_tenth_is_on_other_cpus_did_not_follow_the_placement() {
+    for (elsewhere, did_follow) in [(99, true), (101, false)] {
+        let mut receive = receive();
+        receive.softnet[0].processed = elsewhere;
+        let trial = join(VIRTUAL, &transmit(), &receive).trial;
+        let is_elsewhere = trial.noise.reasons.contains(&Noise::KernelElsewhere);
+        assert_eq!(is_elsewhere, !did_follow, "{elsewhere} of 1000 frames");
+    }
+}
+
+#[test]
+fn the_total_of_a_shared_cpu_is_unknown_if_others_worked_for_more_than_a_twentieth_of_its_busy_time() {
+    // The CPU was busy for 503 ms. Threads ran for 100 ms in the system, too: 420 ms, with two ticks, can be the application's.
+    for (user_ticks, total_ns) in [(34, Some(503 * MS)), (35, None)] {
+        let mut receive = receive();
+        receive.cpus.receiving = window(&[(0, [97, 0, 200, 0, 3]), (1, [user_ticks, 10, 250, 20, 0])]);
+        let trial = join(VIRTUAL, &transmit(), &receive).trial;
+        assert_eq!(trial.cpu.total_ns, total_ns, "{user_ticks} ticks");
+        let is_foreign = trial.noise.reasons.contains(&Noise::ForeignLoadOnSharedCpu);
+        assert_eq!(is_foreign, total_ns.is_none(), "{user_ticks} ticks");
+    }
+}
+
+#[test]
 fn receive_work_that_interrupts_several_members_is_counted_once() {
     let mut receive = receive();
     let cpus = [1, 2].map(CpuId::new);
