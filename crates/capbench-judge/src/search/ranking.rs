@@ -408,11 +408,11 @@ mod tests {
     #[test]
     fn a_method_is_above_the_next_if_chance_explains_it_in_fewer_than_one_of_20_cases() {
         let mut methods = Vec::new();
-        for method in ["packet-v3", "recv"] {
+        for (method, pps) in [("packet-v3", 2e5), ("recv", 1e5)] {
             methods.push(Ranked {
                 method: method.into(),
-                lower: vec![1e5, 1e5],
-                upper: vec![1e5, 1e5],
+                lower: vec![pps; 2],
+                upper: vec![pps; 2],
                 trials: Vec::new(),
             });
         }
@@ -429,5 +429,9 @@ mod tests {
             ranking.by_chance = vec![by_chance];
             assert_eq!(ranking.is_above_next(0), Some(is_above), "{by_chance}");
         }
+        ranking.by_chance = vec![0.01];
+        assert_eq!(ranking.is_above_next(0), Some(true));
+        ranking.methods[1].lower = vec![1e5, 2.1e5];
+        assert_eq!(ranking.is_above_next(0), Some(false), "the intervals of the medians overlap");
     }
 }
