@@ -66,10 +66,11 @@ pub fn in_finding(fact: &SweepFinding, results: &Results) -> Vec<String> {
 /// What limits a method from a point on is the place that lost most there.
 fn against_limits(limits: &[LimitFrom], series: Option<&Series>, results: &Results) -> Vec<String> {
     let mut all = Vec::new();
+    let Some(series) = series else { return all };
     for LimitFrom { from, limit } in limits {
-        let at_point = |reading: &&Reading| reading.point == from.index;
-        let Some(reading) = series.and_then(|series| series.readings.iter().find(at_point)) else { continue };
-        all.extend(limits::against(*limit, &trials_of(results, &reading.trials), 1));
+        for reading in series.readings.iter().filter(|reading| reading.point == from.index) {
+            all.extend(limits::against(*limit, &trials_of(results, &reading.trials), 1));
+        }
     }
     all
 }
