@@ -10,7 +10,7 @@ mod tests;
 use std::time::Duration;
 
 pub use capbench_model::thresholds::Threshold;
-use capbench_model::thresholds::{FALSE_ALARMS, LEVEL};
+use capbench_model::thresholds::{FALSE_ALARMS, LEVEL, SHARED_CORE};
 
 capbench_model::thresholds! {
     // What limited a method.
@@ -184,13 +184,17 @@ capbench_model::thresholds! {
     LAST_DAYS: usize = 60, "days", "a choice: two months; with more days each of them needs a larger change";
     /// Figures of the host's speed that differ by less than this share are equal.
     EQUAL_HOST_SPEED: f64 = 0.05, "of the figure", "a choice: as for the cores of trials (SLOWED_CORE)";
+    /// Work in nanoseconds is equal work if its iterations differ by less than this share.
+    EQUAL_ITERATIONS: f64 = 0.05, "of the iterations", "a choice: as for the speed of the host (EQUAL_HOST_SPEED)";
     /// Replaces 0, which has no logarithm. It is below all measured values.
     SMALLEST_COMPARED_VALUE: f64 = 1e-9, "of the measure", "below all measured values";
     /// `examples/sql/regressions.sql` shows a change from this number of standard deviations on. Its test has no correction.
     QUERY_DEVIATIONS: f64 = 3.0, "standard deviations",
         "a calculation: chance exceeds it in 0.3 % of cases, as for each of 18 set-ups that share COMPARISON_FALSE_ALARMS";
     /// A CPU whose loop takes longer than this is not at full speed.
-    SLOWED_CORE: f64 = 1.05, "times its minimum", "a choice: a third of the way to a shared core (SHARED_CORE)";
+    SLOWED_CORE: f64 = 1.05, "times its minimum", "a choice: a third of the way to a shared core (SHARED_CORE_PACE)";
+    /// Trials on cores slower than this are compared with each other only.
+    SHARED_CORE_PACE: f64 = SHARED_CORE, "times its minimum", "as in the mark of a noisy trial (SHARED_CORE of capbench-model)";
     /// A CPU whose loop takes longer than this shares its core all the time.
     HELD_UP_CORE: f64 = 1.3, "times its minimum", "docs/evidence/guards.md: the least of a shared core";
 
@@ -372,9 +376,11 @@ capbench_model::thresholds! {
     /// A buffer that grows by less than this share of the growth of the ring has another limit.
     BUFFER_FOLLOWS_RING: f64 = 0.5, "of the ring's growth",
         "a choice: half way between a buffer that is the ring and one that does not depend on it";
-    /// Costs that differ by less than this share are equal: the kernel's clock is coarser.
+    /// A method is not cheaper at a point of a sweep if costs differ by less than this share: the kernel's clock is coarser.
     EQUAL_SWEEP_COSTS: f64 = 0.05, "of the higher cost",
         "a choice: more than two ticks of 10 ms in a trial of a second, which are 2 %";
+    /// Of pairs of method and ring within this share of the least cost, the one with the smallest ring is named.
+    EQUAL_RING_COSTS: f64 = 0.05, "of the higher cost", "a choice: as for methods (EQUAL_SWEEP_COSTS)";
     /// A quantity that changes by this factor between two plateaus is reported with the change.
     CHANGED_QUANTITY_FACTOR: f64 = 1.5, "times",
         "a choice: above the 1.3 to 1.5 times of a shared core (docs/evidence/guards.md)";

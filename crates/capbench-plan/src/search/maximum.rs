@@ -34,6 +34,11 @@ fn source(is_line_rate: bool, load_depends: bool) -> MaximumSource {
     }
 }
 
+/// Trials of a self-test in which the generator follows its plan at once.
+pub(super) fn fewest_trials() -> u32 {
+    UNPACED_TRIALS + 1
+}
+
 /// Measures the generator at full speed, then at that rate by plan, and then in the middle between the highest sustained and
 /// the lowest unsustained rate.
 pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<MaximumLoad, Halt> {
