@@ -154,9 +154,10 @@ fn load_words(load: &FoundLoad) -> Option<String> {
 
 /// The median of several searches, with its interval.
 fn median_words(lower_pps: &Estimate, searches: u32, at_least: u32, without: u32) -> String {
-    let of_searches = match without {
-        0 => format!("{searches} searches"),
-        without => format!("{} of {searches} searches", searches - without),
+    let of_searches = match (searches - without, without) {
+        (1, _) => format!("in 1 of {searches} searches"),
+        (_, 0) => format!("the median of {searches} searches"),
+        (with_bound, _) => format!("the median of {with_bound} of {searches} searches"),
     };
     let mut interval = String::new();
     if let (Some(low), Some(high), Some(level)) = (lower_pps.low, lower_pps.high, lower_pps.level) {
@@ -168,7 +169,7 @@ fn median_words(lower_pps: &Estimate, searches: u32, at_least: u32, without: u32
         );
     }
     let head = if at_least > 0 { "at least " } else { "" };
-    format!("{head}{}, the median of {of_searches}{interval}", rate(lower_pps.median.floor()))
+    format!("{head}{}, {of_searches}{interval}", rate(lower_pps.median.floor()))
 }
 
 fn between(lower_pps: f64, upper_pps: f64) -> String {

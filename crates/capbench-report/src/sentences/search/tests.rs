@@ -432,6 +432,9 @@ fn a_load_has_the_words_of_its_quality() {
     assert_eq!(words(between), "between 900 and 1,000 packets/s");
     let few = FoundLoad::BetweenByFewTrials { lower_pps: 900.0, upper_pps: 1000.0 };
     assert_eq!(words(few), "between 900 and 1,000 packets/s, with fewer trials than the goal asks for");
+    let lower_pps = Estimate { median: 900.0, low: None, high: None, level: None, repeats: 1 };
+    let once = FoundLoad::Repeated { lower_pps, searches: 2, at_least: 0, without: 1 };
+    assert_eq!(words(once), "900 packets/s, in 1 of 2 searches");
     let clean = FoundLoad::Clean { pps: 900.0, seconds: 2.0, upper_pps: Some(1000.0), reason: None };
     assert_eq!(words(clean), "up to 900 packets/s, in 2 s of trials, and does not sustain 1,000 packets/s");
 }
