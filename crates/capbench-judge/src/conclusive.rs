@@ -3,6 +3,7 @@
 use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::rfc2544::{Ended, Tested};
+use crate::search::ranking::FirstPlace;
 use crate::search::{SearchOutcome, Status};
 
 /// What a run other than a soak measured.
@@ -26,6 +27,9 @@ impl Measurements<'_> {
         }
         if self.has_answer {
             return true;
+        }
+        if FirstPlace::of_searches(self.searches).is_some_and(|first| !first.is_distinguished) {
+            return false;
         }
         if !self.searches.is_empty() {
             // Tests of RFC 2544 at a lower bound of the throughput say something of that load, not of the method: the search must be
@@ -52,7 +56,7 @@ mod tests {
 
     use super::Measurements;
     use crate::search::preset::goals_of_preset;
-    use crate::search::{End, GoalResult, Held, LossNumbers, SearchOutcome, SearchPlan, Status};
+    use crate::search::{Bound, End, GoalResult, Held, LossNumbers, SearchOutcome, SearchPlan, Status};
 
     /// A lossless trial of a second at 1000 packets/s, of which so many were sent.
     fn trial(sent: u64) -> TrialResult {
@@ -119,6 +123,48 @@ mod tests {
         let half_sent = [trial(500)];
         assert!(!Measurements { has_answer: true, ..of_trials(&half_sent) }.are_conclusive());
         assert!(!Measurements { has_answer: true, ..of_trials(&[]) }.are_conclusive());
+    }
+
+    /// Searches of two methods, each with these lower bounds.
+    fn repeated_searches(lower_pps: [[f64; 6]; 2]) -> Vec<SearchOutcome> {
+        let mut all = Vec::new();
+        for (method, bounds) in ["recv", "packet-v3"].into_iter().zip(lower_pps) {
+            for (nth, lower_pps) in (1..).zip(bounds) {
+                let mut searched = search(Status::Regular);
+                searched.method = Some(method.into());
+                searched.nth = Some(nth);
+                searched.goals[0].lower = Some(bound(lower_pps));
+                searched.goals[0].upper = Some(bound(lower_pps * 1.005));
+                all.push(searched);
+            }
+        }
+        all
+    }
+
+    fn bound(pps: f64) -> Bound {
+        Bound {
+            intended_pps: pps,
+            achieved_pps: pps,
+            seconds: 1.0,
+            trials: Vec::new(),
+            high_loss: None,
+            losses: None,
+            backlogged: None,
+            disturbed: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn repeated_searches_answer_if_they_distinguish_the_first_two_methods() {
+        let trials = [trial(1000)];
+        let clear =
+            repeated_searches([[90.0, 91.0, 92.0, 93.0, 94.0, 95.0], [80.0, 81.0, 82.0, 83.0, 84.0, 85.0]]);
+        assert!(Measurements { searches: &clear, ..of_trials(&trials) }.are_conclusive());
+        let mixed =
+            repeated_searches([[50.0, 91.0, 92.0, 93.0, 94.0, 95.0], [80.0, 81.0, 82.0, 83.0, 84.0, 99.0]]);
+        assert!(!Measurements { searches: &mixed, ..of_trials(&trials) }.are_conclusive());
+        // Of one method nothing is compared.
+        assert!(Measurements { searches: &mixed[..6], ..of_trials(&trials) }.are_conclusive());
     }
 
     #[test]

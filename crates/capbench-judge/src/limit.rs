@@ -4,12 +4,14 @@
 //! |---|---|
 //! | What limited a method of a bench? | `Limit::of_method` |
 //! | What limited trials that lost frames at these places, in a bench, a search or a sweep? | [`Limit::from_trials`] |
+//! | What limited all trials of a load that a search did not sustain? | [`Limit::at_load`] |
 //! | Did the generator limit a trial? | `is_generator_limit` |
 //! | Did only the kernel's receive work limit a point of a sweep? | `is_kernel_limit` |
 //! | What limited the members of most trials? | [`Limit::of_members`] |
 //! | What stops more members from bringing more? | [`Limit::of_more_members`] |
 //! | Which word has a table for it? | [`LimitedBy`], which follows from the limit |
 
+mod at_load;
 mod members;
 pub(crate) mod saved_names;
 
@@ -32,6 +34,8 @@ pub enum Limit {
     Load,
     /// The generator: all that it sent was read.
     Generator,
+    /// Noise of the host: frames were lost in few moments, or no more than others took of the time.
+    Noise,
     /// The link, the NIC or its driver.
     Nic,
     /// The kernel's receive work.
@@ -157,6 +161,7 @@ impl LimitedBy {
     ) -> Option<Self> {
         match limit {
             Some(Limit::Generator) => Some(Self::Generator),
+            Some(Limit::Noise) => Some(Self::Noise),
             Some(Limit::Application) if is_mostly_buffered || lost_at.is_none() => Some(Self::Application),
             _ => lost_at.map(Self::Place),
         }

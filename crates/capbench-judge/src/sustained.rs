@@ -139,10 +139,15 @@ pub fn misses_up_to(trial: &TrialResult, loss_ratio: f64) -> bool {
 /// Whether the method itself missed the frames, and not a disturbance of the host: its losses are not of one moment, and the trial
 /// is undisturbed, or the time that others took from its CPUs clearly does not explain them.
 pub fn is_of_method(trial: &TrialResult) -> bool {
+    !is_of_one_moment(trial) && !is_explained_by_disturbance(trial)
+}
+
+/// Whether the time that others took from the CPUs of a disturbed trial can explain the frames that it missed.
+pub(crate) fn is_explained_by_disturbance(trial: &TrialResult) -> bool {
     let missing = missing_share(trial);
     let taken = trial.disturbance.taken_share();
     let is_clear = missing > OWN_LOSS_FACTOR * taken || OWN_LOSS_FACTOR * (1.0 - missing) < 1.0 - taken;
-    !is_of_one_moment(trial) && (trial.disturbance.reasons().is_empty() || is_clear)
+    !trial.disturbance.reasons().is_empty() && !is_clear
 }
 
 fn share(part: u64, whole: u64) -> f64 {
@@ -167,6 +172,17 @@ pub struct Visits {
 }
 
 impl Visits {
+    /// A single visit. A frame that is lost nowhere reaches the method.
+    pub fn of_trial(trial: &TrialResult) -> Self {
+        Self {
+            trials: 1,
+            lossless: usize::from(trial.lost() == 0),
+            loss_ratio: trial.sent_loss_ratio(),
+            read_pps: trial.read_pps(),
+            reached_pps: trial.offered_pps,
+        }
+    }
+
     /// Whether frames are lost, or would be in longer trials: the load exceeds the sustainable rate.
     pub fn falls_short(&self) -> bool {
         self.loses() || self.is_saturated()

@@ -105,6 +105,10 @@ capbench_model::thresholds! {
         "a choice: as much less as a generator sends to equal methods (EQUAL_GENERATOR_LIMITS)";
     /// A method that is ranked below another one has a higher rate if it is above the other one's by this share.
     HIGHER_RANKED_RATE: f64 = 0.01, "of the rate", "a choice: readers see from about 1 % on that printed rates are out of order";
+    /// A method that captured less than this share of a load in every trial does not sustain it, however noisy the host was, if another
+    /// method does.
+    FAR_BEHIND_SHARE: f64 = 0.5, "of the sent frames",
+        "a choice: other work that takes a whole CPU for as long as the capture leaves it half of the time";
     /// A single trial does not show how much the next one differs. Its error is taken as this share.
     SINGLE_TRIAL_COST_ERROR: f64 = 0.05, "of the cost", "a choice: as precise as a rate without a search (ASSUMED_PRECISION)";
     /// A cost whose error is above this share of it is only a range.

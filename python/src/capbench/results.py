@@ -425,6 +425,8 @@ class ComparisonOutcomeTooFewTrials(TypedDict):
     """Nothing: there are too few trials."""
 
     known: Literal['too_few_trials']
+    visits: NotRequired[int]
+    """How many visits can decide most of the figures; absent if unknown."""
 
 
 class ComparisonOutcomeJudged(TypedDict):
@@ -434,15 +436,19 @@ class ComparisonOutcomeJudged(TypedDict):
     """Figures that changed by less than the threshold."""
     better: int
     """Figures that are better."""
+    is_one_run: NotRequired[bool]
+    """Whether the methods took turns in one run."""
     known: Literal['judged']
     may_be_worse: int
     """Figures that show no difference, but may be worse."""
     more_trials_decide: bool
-    """Whether more trials in both runs decide the figures with too few. Of runs of hosts, more runs do."""
+    """Whether more trials decide the figures with too few. Of runs of hosts, more runs do."""
     not_worse: int
     """Figures that show no difference, and are not worse by more than the threshold."""
     too_few_trials: int
     """Figures with too few trials."""
+    visits: NotRequired[int]
+    """How many visits can decide most of them, more than there were; absent if unknown."""
     worse: int
     """Figures that are worse."""
 
@@ -1249,6 +1255,15 @@ FilterSource: TypeAlias = Literal['no_filter', 'difference', 'difference_in_doub
 """How it is known what a socket filter dropped."""
 
 
+class FirstPlace(TypedDict):
+    """Whether repeated searches show which of several methods sustains most."""
+
+    is_distinguished: bool
+    """Whether the first method is above the second one by more than chance explains."""
+    needed_searches: NotRequired[int]
+    """How many searches of each method can show it, if there are too few."""
+
+
 class FlowLoss(TypedDict):
     """The loss of a flow."""
 
@@ -1313,6 +1328,20 @@ class FoundLoadBelow(TypedDict):
     known: Literal['below']
     pps: float
     """The load."""
+
+
+class FoundLoadRepeated(TypedDict):
+    """The lower bounds of several searches."""
+
+    at_least: int
+    """Searches without an upper bound of the method: the median is at least that."""
+    known: Literal['repeated']
+    lower_pps: Estimate
+    """Their median, with its interval."""
+    searches: int
+    """Searches."""
+    without: int
+    """Searches without a lower bound, which no figure includes."""
 
 
 class FoundThroughputNothing(TypedDict):
@@ -1823,6 +1852,12 @@ class LimitGenerator(TypedDict):
     what: Literal['generator']
 
 
+class LimitNoise(TypedDict):
+    """Noise of the host: frames were lost in few moments, or no more than others took of the time."""
+
+    what: Literal['noise']
+
+
 class LimitNic(TypedDict):
     """The link, the NIC or its driver."""
 
@@ -2125,6 +2160,17 @@ class LostMeanwhile(TypedDict):
     """Frames that these trials lost."""
     while_stalled_frames: int
     """How many of them were sent while the CPU stalled: a lower bound."""
+
+
+class LowestLoad(TypedDict):
+    """The lowest load of a search, of which a trial lost frames or has unsent ones."""
+
+    clean: int
+    """Those of them that sent and delivered every frame."""
+    pps: float
+    """The load."""
+    trials: int
+    """Its trials."""
 
 
 class Machine(TypedDict):
@@ -5371,11 +5417,13 @@ class FactBenchCostsDiffer(TypedDict):
     cheapest_time: NsRange
     """Their time per packet."""
     dearest: str
-    """The method with the most."""
+    """The method with the most, of the others."""
     dearest_time: NsRange
     """Its time per packet."""
     time: ComparedTime
     """Which time is compared."""
+    undecided: NotRequired[list[str]]
+    """Methods whose time is not known well enough to be in one of both groups."""
     what: Literal['costs_differ']
 
 
@@ -5420,6 +5468,20 @@ class FactCaveatOneWayRelative(TypedDict):
     what: Literal['one_way_relative']
 
 
+class FoundLoadClean(TypedDict):
+    """The search did not decide a load, but no trial up to this one lost a frame."""
+
+    known: Literal['clean']
+    pps: float
+    """The load."""
+    reason: NotRequired[Reason]
+    """Why the search decided no load."""
+    seconds: float
+    """Seconds of trials at it."""
+    upper_pps: NotRequired[float]
+    """A load that is not sustained; absent if none is known."""
+
+
 class FoundLoadUndecided(TypedDict):
     """No bound is known."""
 
@@ -5428,7 +5490,7 @@ class FoundLoadUndecided(TypedDict):
     """Why."""
 
 
-FoundLoad: TypeAlias = FoundLoadRegular | FoundLoadAtLeast | FoundLoadBetween | FoundLoadBetweenByFewTrials | FoundLoadBelow | FoundLoadUndecided
+FoundLoad: TypeAlias = FoundLoadRegular | FoundLoadAtLeast | FoundLoadBetween | FoundLoadBetweenByFewTrials | FoundLoadBelow | FoundLoadClean | FoundLoadRepeated | FoundLoadUndecided
 """What a search found for a goal, frames per second."""
 
 
@@ -5582,7 +5644,7 @@ class LimitElsewhere(TypedDict):
     what: Literal['elsewhere']
 
 
-Limit: TypeAlias = LimitLoad | LimitGenerator | LimitNic | LimitBacklog | LimitRing | LimitRingOrApplication | LimitApplication | LimitSharing | LimitSharedCpus | LimitMembers | LimitContention | LimitCoherence | LimitElsewhere | LimitUnknown
+Limit: TypeAlias = LimitLoad | LimitGenerator | LimitNoise | LimitNic | LimitBacklog | LimitRing | LimitRingOrApplication | LimitApplication | LimitSharing | LimitSharedCpus | LimitMembers | LimitContention | LimitCoherence | LimitElsewhere | LimitUnknown
 """The limiting component."""
 
 
@@ -6961,6 +7023,8 @@ class FactSearchAnswerSustained(TypedDict):
     """What the methods of the first set-up sustain by the first goal."""
 
     about: Literal['search_answer']
+    first_place: NotRequired[FirstPlace]
+    """Whether repeated searches show that the first method sustains most; absent without them."""
     loss_ratio: float
     """The share of frames that the goal allows to be lost."""
     methods: list[MethodLoad]
@@ -7020,6 +7084,8 @@ class FactSearchNumbers(TypedDict):
     about: Literal['search']
     loss_events: LossEvents | None
     """How often frames were lost; absent if the trials do not show it."""
+    lowest_load: NotRequired[LowestLoad]
+    """If no load is without a loss: the lowest that was tried. Absent if trials are not saved."""
     ndr: Held
     """The no-drop rate."""
     pdr: Held
@@ -7318,6 +7384,8 @@ class Generator(TypedDict):
 class KeepsUp(TypedDict):
     """Where a method keeps up."""
 
+    open: NotRequired[list[SweepPoint]]
+    """Points at which it does not keep up in the median of the visits, but did in at least half of them."""
     points: KeptPoints
     """The points at which it neither loses frames nor only buffers them, and the load was sent."""
     unsent_points: int
@@ -7771,7 +7839,7 @@ class GoalResult(TypedDict):
     goal: Goal
     """The goal with all its attributes."""
     limit: NotRequired[Limit]
-    """The limiting component, by losses and backlog at the upper bound; absent without either."""
+    """What limits it, by the trials at the upper bound; absent if they show nothing."""
     lower: Bound | None
     """Relevant Lower Bound."""
     reason: Reason | None

@@ -1,6 +1,9 @@
 //! What a comparison of two runs, or of methods that took turns, shows: how many figures are worse or better, by the judgements
 //! of its contrasts, or why nothing follows from it.
 
+use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
+use capbench_model::statistics::{by_key, median};
+use capbench_model::trial::{Phase, Profile, SizeLabel, TrialResult};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found};
@@ -55,7 +58,11 @@ pub enum ComparisonOutcome {
     /// Nothing: there are too few runs of the same hosts.
     TooFewRuns,
     /// Nothing: there are too few trials.
-    TooFewTrials,
+    TooFewTrials {
+        /// How many visits can decide most of the figures; absent if unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        visits: Option<u32>,
+    },
     /// Numbers of figures by what is known of them.
     Judged(FigureCounts),
 }
@@ -75,18 +82,24 @@ pub struct FigureCounts {
     pub may_be_worse: u64,
     /// Figures with too few trials.
     pub too_few_trials: u64,
-    /// Whether more trials in both runs decide the figures with too few. Of runs of hosts, more runs do.
+    /// Whether more trials decide the figures with too few. Of runs of hosts, more runs do.
     pub more_trials_decide: bool,
+    /// How many visits can decide most of them, more than there were; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visits: Option<u32>,
+    /// Whether the methods took turns in one run.
+    #[serde(default)]
+    pub is_one_run: bool,
 }
 
 /// What follows for two runs.
 pub fn of_runs(comparison: &Comparison) -> Found {
-    let fact = ComparisonFinding::OfRuns { outcome: outcome(comparison) };
+    let fact = ComparisonFinding::OfRuns { outcome: outcome(comparison, &[]) };
     Found::new(Finding::Comparison(fact), evidence(comparison))
 }
 
 /// What follows for methods that took turns; `None` without such a comparison.
-pub fn of_methods(comparisons: &[Comparison]) -> Option<Found> {
+pub fn of_methods(comparisons: &[Comparison], trials: &[TrialResult]) -> Option<Found> {
     if comparisons.is_empty() {
         return None;
     }
@@ -95,7 +108,7 @@ pub fn of_methods(comparisons: &[Comparison]) -> Option<Found> {
         compared.push(ComparedMethods {
             then: comparison.then.clone(),
             now: comparison.now.clone(),
-            outcome: outcome(comparison),
+            outcome: outcome(comparison, trials),
         });
     }
     let fact = ComparisonFinding::OfMethods { compared };
@@ -130,7 +143,7 @@ fn evidence(comparison: &Comparison) -> Vec<u32> {
 }
 
 /// What follows from a comparison: why nothing does, or the numbers of figures.
-fn outcome(comparison: &Comparison) -> ComparisonOutcome {
+fn outcome(comparison: &Comparison, trials: &[TrialResult]) -> ComparisonOutcome {
     if comparison.disturbed {
         return ComparisonOutcome::Disturbed;
     }
@@ -140,14 +153,59 @@ fn outcome(comparison: &Comparison) -> ComparisonOutcome {
     if comparison.is_inconclusive() {
         return match comparison.hosts {
             Some(_) => ComparisonOutcome::TooFewRuns,
-            None => ComparisonOutcome::TooFewTrials,
+            None => ComparisonOutcome::TooFewTrials { visits: visits_to_decide(comparison, trials) },
         };
     }
-    ComparisonOutcome::Judged(figure_counts(comparison))
+    ComparisonOutcome::Judged(figure_counts(comparison, trials))
 }
 
-fn figure_counts(comparison: &Comparison) -> FigureCounts {
-    let mut counts = FigureCounts::default();
+/// How many visits can decide most of the figures with too few trials: as many more as the share of visits that could not be compared.
+/// Always more than there were. `trials` are those of a run in which methods took turns.
+fn visits_to_decide(comparison: &Comparison, trials: &[TrialResult]) -> Option<u32> {
+    let needed = f64::from(comparison.visits_needed?);
+    let mut compared = Vec::new();
+    for contrast in comparison.judged(Judgement::TooFewVisits).filter(|contrast| contrast.setups == 1) {
+        compared.push(contrast.then.trials.len().min(contrast.now.trials.len()).max(1) as f64);
+    }
+    let compared = median(compared)?;
+    let visits = visits(comparison, trials).unwrap_or(compared).max(compared);
+    Some((needed * visits / compared).ceil().max(visits.floor() + 1.0) as u32)
+}
+
+/// What the visits of a method share.
+#[derive(PartialEq)]
+struct VisitedLoad<'t> {
+    method: &'t SavedMethod,
+    frame_size: &'t SizeLabel,
+    placement: &'t SavedPlacement,
+    work: &'t SavedWork,
+    phase: Phase,
+    intended_pps: Option<f64>,
+}
+
+/// The visits of a run in which methods took turns: how often a method ran at one load. `None` without its trials.
+fn visits(comparison: &Comparison, trials: &[TrialResult]) -> Option<f64> {
+    let of_methods = trials.iter().filter(|trial| {
+        let method = trial.profile.method.to_string();
+        let is_visit = matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad);
+        is_visit && (method == comparison.then || method == comparison.now)
+    });
+    let loads = by_key(of_methods, |trial| {
+        let Profile { method, frame_size, placement, work, .. } = &trial.profile;
+        VisitedLoad {
+            method,
+            frame_size,
+            placement,
+            work,
+            phase: trial.phase,
+            intended_pps: trial.intended_pps,
+        }
+    });
+    loads.iter().map(|(_, trials)| trials.len()).max().map(|most| most as f64)
+}
+
+fn figure_counts(comparison: &Comparison, trials: &[TrialResult]) -> FigureCounts {
+    let mut counts = FigureCounts { is_one_run: comparison.paired, ..FigureCounts::default() };
     for contrast in &comparison.contrasts {
         let count = match contrast.judgement {
             Judgement::Regression => &mut counts.worse,
@@ -160,6 +218,7 @@ fn figure_counts(comparison: &Comparison) -> FigureCounts {
         *count += 1;
     }
     counts.more_trials_decide = counts.too_few_trials > 0 && comparison.hosts.is_none();
+    counts.visits = visits_to_decide(comparison, trials).filter(|_| counts.more_trials_decide);
     counts
 }
 

@@ -51,10 +51,10 @@ pub fn answers(run: &WholeRun<'_>) -> Vec<Found> {
     let facts = &run.facts;
     let mut all = Vec::new();
     // A comparison that the user requested comes first.
-    all.extend(comparison::of_methods(run.comparisons));
+    all.extend(comparison::of_methods(run.comparisons, facts.trials));
     all.extend(match run.kind {
         Kind::Bench => bench::answers(run.recommendation().as_deref(), facts),
-        Kind::Search => search::answers(facts.searches),
+        Kind::Search => search::answers(facts.searches, facts.trials),
         Kind::Sweep => sweep::answers(facts.sweeps, facts.trials),
         Kind::Rfc2544 => rfc2544::answers(facts.searches, run.rfc2544, facts.trials),
         Kind::Soak => facts.soak.map_or_else(Vec::new, soak::answers),
@@ -83,10 +83,10 @@ pub fn find(run: &WholeRun<'_>) -> Vec<Found> {
     if run.kind == Kind::Bench {
         // Its searches only serve the recommendation.
         let mut all = trials::find(facts.trials, settings);
-        all.extend(search::find(facts.searches));
+        all.extend(search::find(facts.searches, facts.trials));
         return all;
     }
-    let mut all = search::find(facts.searches);
+    let mut all = search::find(facts.searches, facts.trials);
     for outcome in facts.sweeps {
         all.extend(sweep::find(outcome, facts.trials));
     }

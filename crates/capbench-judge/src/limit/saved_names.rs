@@ -40,6 +40,7 @@ impl From<Limit> for LimitName {
             Limit::Coherence => Self::Coherence,
             Limit::Members => Self::Members,
             Limit::Unknown
+            | Limit::Noise
             | Limit::Nic
             | Limit::Ring
             | Limit::RingOrApplication

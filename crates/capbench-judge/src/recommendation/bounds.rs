@@ -264,8 +264,11 @@ impl<'r> Tried<'r> {
                 }
             }
         }
-        // The trials of a load are sorted by the offered load.
-        let lower_pps = lower.map(|trials| trials[0].offered_pps);
+        // The trials of a load are sorted by the offered load. Half of them may fail: what those offered is not sustained.
+        let lower_pps = lower.and_then(|trials| {
+            let mut held = trials.iter().filter(|trial| misses_up_to(trial, self.loss_ratio));
+            held.next().map(|trial| trial.offered_pps)
+        });
         let status = match upper {
             None if lower_pps.is_none() => SustainedStatus::Unknown,
             None if is_undecided_above => SustainedStatus::Disturbed,
@@ -370,6 +373,14 @@ mod tests {
     fn with_open_search(trials: &[TrialResult]) -> Sustained {
         let bounds = Bounds { lower_pps: Some(9_077.0), upper_pps: None, trials: vec![2] };
         lossless(trials).with_search(bounds)
+    }
+
+    #[test]
+    fn what_a_lossy_trial_offered_is_not_sustained() {
+        // Half of the trials of a load may lose frames. The lossy one offered less.
+        let trials = [trial(1, 97_000, 96_000), trial(2, 100_000, 100_000)];
+        let known = lossless(&trials).without_search();
+        assert_eq!((known.lower_pps, known.upper_pps), (Some(100_000.0), None), "{known:?}");
     }
 
     #[test]

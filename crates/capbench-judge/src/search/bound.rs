@@ -36,8 +36,20 @@ impl<'t> Trials<'t> {
         Self { by_number: trials.iter().map(|trial| (trial.number, trial)).collect(), burst_frames }
     }
 
-    pub(super) fn get(&self, number: u32) -> Option<&'t TrialResult> {
+    /// The trial with this number, if it is there.
+    pub(crate) fn get(&self, number: u32) -> Option<&'t TrialResult> {
         self.by_number.get(&number).copied()
+    }
+
+    /// The trials with these numbers, at least one; `None` if one is not there, as in a damaged file.
+    pub(crate) fn all_of(&self, numbers: &[u32]) -> Option<Vec<&'t TrialResult>> {
+        let trials: Vec<_> = numbers.iter().filter_map(|&number| self.get(number)).collect();
+        (!trials.is_empty() && trials.len() == numbers.len()).then_some(trials)
+    }
+
+    /// Whether a trial sent and delivered every frame, not only because the buffer had room for them.
+    pub(crate) fn is_clean(&self, trial: &TrialResult) -> bool {
+        frames_not_forwarded(trial, self.burst_frames) == 0
     }
 
     /// Whether the offered load depended on the receiver.

@@ -103,7 +103,7 @@ pub struct GoalResult {
     /// Whether the trials distinguish its bounds; absent unless both are known.
     #[serde(rename = "apart", default, skip_serializing_if = "Option::is_none")]
     pub distinction: Option<BoundsDistinction>,
-    /// The limiting component, by losses and backlog at the upper bound; absent without either.
+    /// What limits it, by the trials at the upper bound; absent if they show nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 }
@@ -189,13 +189,22 @@ impl GoalResult {
         self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))
     }
 
+    /// What limits its load, by the trials at its upper bound. Earlier versions saved another limit of the same trials.
+    pub fn limit_by_trials(&self, trials: &Trials<'_>) -> Option<Limit> {
+        match self.best_upper().and_then(|upper| trials.all_of(&upper.trials)) {
+            Some(of_bound) => Limit::at_load(&of_bound, trials.burst_frames()),
+            None => self.limit,
+        }
+    }
+
     /// What limits its load, in one word of a table, by the upper bound that [`Self::best_upper`] gives.
-    pub fn limited_by(&self) -> Option<LimitedBy> {
-        let Some(upper) = self.best_upper() else { return LimitedBy::from_limit(self.limit, None, false) };
+    pub fn limited_by(&self, trials: &Trials<'_>) -> Option<LimitedBy> {
+        let limit = self.limit_by_trials(trials);
+        let Some(upper) = self.best_upper() else { return LimitedBy::from_limit(limit, None, false) };
         let lost = upper.losses.as_ref().map_or(&[][..], |losses| &losses.lost);
         let buffered = upper.backlogged.map_or(0, |backlogged| backlogged.frames);
         let lost_at = lost.first().map(|most| most.place);
-        LimitedBy::from_limit(self.limit, lost_at, is_mostly_buffered(lost, buffered))
+        LimitedBy::from_limit(limit, lost_at, is_mostly_buffered(lost, buffered))
     }
 
     /// When frames were lost at the upper bound, if in single moments and not because the load was too high.
@@ -247,11 +256,10 @@ fn why_irregular(
     }
 }
 
-/// The limiting component, by losses or backlog at an upper bound.
+/// The limiting component, by the trials of an upper bound.
 fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
-    let lost = upper.losses.as_ref().map_or(&[][..], |losses| &losses.lost);
-    let of_bound = upper.trials.iter().filter_map(|&number| trials.get(number));
-    Limit::from_trials(lost, of_bound, trials.burst_frames())
+    let of_bound: Vec<_> = upper.trials.iter().filter_map(|&number| trials.get(number)).collect();
+    Limit::at_load(&of_bound, trials.burst_frames())
 }
 
 #[cfg(test)]
@@ -305,7 +313,8 @@ mod tests {
 
     #[test]
     fn a_table_names_the_application_where_more_frames_were_buffered_than_a_place_lost() {
-        let limited_by = |lost, buffered| result(Some(upper(lost, buffered)), None).limited_by();
+        let limited_by =
+            |lost, buffered| result(Some(upper(lost, buffered)), None).limited_by(&Trials::new(&[], 1));
         assert_eq!(limited_by(100, 20_000), Some(LimitedBy::Application));
         assert_eq!(limited_by(20_000, 100), Some(LimitedBy::Place(Place::Ring)));
     }
@@ -313,7 +322,7 @@ mod tests {
     #[test]
     fn the_bound_of_a_coarser_target_shows_what_limits_like_any_other() {
         let coarser = result(None, Some(upper(20_000, 100)));
-        assert_eq!(coarser.limited_by(), Some(LimitedBy::Place(Place::Ring)));
+        assert_eq!(coarser.limited_by(&Trials::new(&[], 1)), Some(LimitedBy::Place(Place::Ring)));
     }
 
     #[test]
@@ -334,7 +343,8 @@ mod tests {
         assert!(bound.is_too_much_to_take(), "all buffered frames are more than all lost ones");
         let found = limit(&bound, &Trials::new(&trials, 1));
         assert_eq!(found, Some(Limit::Ring));
-        let of_table = GoalResult { limit: found, ..result(Some(bound), None) }.limited_by();
+        let of_table =
+            GoalResult { limit: found, ..result(Some(bound), None) }.limited_by(&Trials::new(&[], 1));
         assert_eq!(of_table, Some(LimitedBy::Place(Place::Ring)));
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A search is one sample, independent of the others including its self-test. Two searches of the same method differ by some
 //! tenths of a per cent, often with bounds that do not overlap. So one search per method proves no order. Several searches do:
-//! by their ranks, corrected for all comparisons of the run.
+//! by their ranks, corrected for all comparisons of the run. The intervals of their medians must not overlap either, because a
+//! report shows them.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,15 @@ pub struct Ranked {
 impl Ranked {
     fn median(&self) -> f64 {
         median(self.lower.iter().copied()).unwrap_or_default()
+    }
+
+    /// Whether the interval of the median of its lower bounds is above that of another method.
+    fn has_higher_interval(&self, other: &Self) -> bool {
+        let interval = Estimate::of(self.lower.iter().copied());
+        let other_interval = Estimate::of(other.lower.iter().copied());
+        let low = interval.and_then(|interval| interval.low);
+        let other_high = other_interval.and_then(|interval| interval.high);
+        low.zip(other_high).is_some_and(|(low, other_high)| low > other_high)
     }
 
     /// The two-sided probability that chance puts its lower bounds this far above the other's upper bounds.
@@ -206,8 +216,50 @@ impl Ranking {
 
     /// Whether a method is above the next by more than chance explains; `None` if there are too few searches.
     pub fn is_above_next(&self, nth: usize) -> Option<bool> {
-        self.has_enough_searches()
-            .then(|| self.by_chance.get(nth).is_some_and(|by_chance| *by_chance <= SEARCH_ORDER_FALSE_ALARMS))
+        if !self.has_enough_searches() {
+            return None;
+        }
+        let [method, next, ..] = self.methods.get(nth..)? else { return Some(false) };
+        let is_by_chance =
+            self.by_chance.get(nth).is_none_or(|by_chance| *by_chance > SEARCH_ORDER_FALSE_ALARMS);
+        Some(!is_by_chance && method.has_higher_interval(next))
+    }
+}
+
+/// Whether repeated searches show which of several methods sustains most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FirstPlace {
+    /// Whether the first method is above the second one by more than chance explains.
+    pub is_distinguished: bool,
+    /// How many searches of each method can show it, if there are too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed_searches: Option<usize>,
+}
+
+impl FirstPlace {
+    /// The first place by the first goal of the first set-up; `None` unless several methods have a bound, and one was searched several
+    /// times.
+    pub fn of_searches(searches: &[SearchOutcome]) -> Option<Self> {
+        if searches.iter().all(|search| search.nth.is_none()) {
+            return None;
+        }
+        let first = searches.first()?;
+        let scene = Scene::of_search(first).without_method();
+        let goal = &first.goals.first()?.goal.name;
+        let all = rankings(searches);
+        let ranking = all.iter().find(|ranking| {
+            let of_ranking = Scene {
+                method: None,
+                placement: ranking.placement.as_ref(),
+                work: ranking.work.as_ref(),
+                frame_size: ranking.frame_size.as_ref(),
+            };
+            of_ranking == scene && ranking.goal == *goal
+        })?;
+        Some(Self {
+            is_distinguished: ranking.is_above_next(0) == Some(true),
+            needed_searches: (!ranking.has_enough_searches()).then_some(ranking.needed),
+        })
     }
 }
 
@@ -284,7 +336,7 @@ impl<'r> Scene<'r> {
 }
 
 /// The lower bound of a search for a goal, or of its finest target that has one.
-fn lower_bound(result: &GoalResult) -> Option<&Bound> {
+pub(crate) fn lower_bound(result: &GoalResult) -> Option<&Bound> {
     result.lower.as_ref().or(result.so_far.as_ref().map(|so_far| &so_far.lower))
 }
 
@@ -356,11 +408,11 @@ mod tests {
     #[test]
     fn a_method_is_above_the_next_if_chance_explains_it_in_fewer_than_one_of_20_cases() {
         let mut methods = Vec::new();
-        for method in ["packet-v3", "recv"] {
+        for (method, pps) in [("packet-v3", 2e5), ("recv", 1e5)] {
             methods.push(Ranked {
                 method: method.into(),
-                lower: vec![1e5, 1e5],
-                upper: vec![1e5, 1e5],
+                lower: vec![pps; 2],
+                upper: vec![pps; 2],
                 trials: Vec::new(),
             });
         }
@@ -377,5 +429,9 @@ mod tests {
             ranking.by_chance = vec![by_chance];
             assert_eq!(ranking.is_above_next(0), Some(is_above), "{by_chance}");
         }
+        ranking.by_chance = vec![0.01];
+        assert_eq!(ranking.is_above_next(0), Some(true));
+        ranking.methods[1].lower = vec![1e5, 2.1e5];
+        assert_eq!(ranking.is_above_next(0), Some(false), "the intervals of the medians overlap");
     }
 }

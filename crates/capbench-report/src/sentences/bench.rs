@@ -57,9 +57,28 @@ pub(super) fn words(fact: &BenchFinding) -> String {
             at_load(*at_pps),
             compared_time_words(*time)
         )),
-        BenchFinding::CostsDiffer { time, at_pps, cheapest, cheapest_time, dearest, dearest_time } => {
+        BenchFinding::CostsDiffer {
+            time,
+            at_pps,
+            cheapest,
+            cheapest_time,
+            undecided,
+            dearest,
+            dearest_time,
+        } => {
+            let (most, open) = match undecided.is_empty() {
+                true => ("the most", String::new()),
+                false => (
+                    "more",
+                    format!(
+                        "; {} {} between them or above",
+                        first_methods(undecided),
+                        verb(undecided, "is", "are")
+                    ),
+                ),
+            };
             format!(
-                "{}{} {} the least {}, {} per packet; {dearest} needs the most, {}.",
+                "{}{} {} the least {}, {} per packet; {dearest} needs {most}, {}{open}.",
                 at_load(*at_pps),
                 list(&method_names(cheapest)),
                 verb(cheapest, "needs", "need"),

@@ -11,9 +11,6 @@ use capbench_model::figures::grouped;
 use super::capitalised;
 use crate::naming::many;
 
-/// The number of visits that a comparison with too few trials advises.
-const ADVISED_VISITS: u32 = 8;
-
 /// The text of a fact.
 pub(super) fn words(fact: &ComparisonFinding) -> String {
     match fact {
@@ -135,11 +132,10 @@ fn outcome_words(outcome: &ComparisonOutcome) -> String {
         ComparisonOutcome::TooFewRuns => {
             "Inconclusive: too few runs of the same hosts; measure each host several times.".into()
         }
-        ComparisonOutcome::TooFewTrials => {
-            format!(
-                "Inconclusive: there are too few trials; measure both runs with `--visits {ADVISED_VISITS}`."
-            )
+        ComparisonOutcome::TooFewTrials { visits: Some(visits) } => {
+            format!("Inconclusive: there are too few trials; `--visits {visits}` has enough.")
         }
+        ComparisonOutcome::TooFewTrials { visits: None } => "Inconclusive: there are too few trials.".into(),
         ComparisonOutcome::Judged(counts) => counts_words(counts),
     }
 }
@@ -189,9 +185,12 @@ fn counts_words(counts: &FigureCounts) -> String {
         return format!("{head}.");
     }
     let mark = if counts.worse == 0 { ':' } else { ';' };
-    let next = match counts.more_trials_decide {
-        true => format!(" More trials (`--visits {ADVISED_VISITS}` in both runs) decide."),
-        false => String::new(),
+    let next = match (counts.visits, counts.is_one_run) {
+        (Some(visits), true) => format!(" More trials (`--visits {visits}`) can decide most of these."),
+        (Some(visits), false) => {
+            format!(" More trials (`--visits {visits}` in both runs) can decide most of these.")
+        }
+        (None, _) => String::new(),
     };
     format!("{head}{mark} {}.{next}", parts.join("; "))
 }
@@ -225,13 +224,16 @@ mod tests {
             may_be_worse: 2,
             too_few_trials: 2,
             more_trials_decide: true,
+            visits: Some(9),
             ..FigureCounts::default()
         };
         assert_eq!(
             counts_words(&several),
             "2 regressions; 2 figures are not worse; 2 show no difference, but may be worse; 2 have too few trials. More trials \
-             (`--visits 8` in both runs) decide."
+             (`--visits 9` in both runs) can decide most of these."
         );
+        let in_one_run = counts_words(&FigureCounts { is_one_run: true, ..several });
+        assert!(in_one_run.ends_with("More trials (`--visits 9`) can decide most of these."), "{in_one_run}");
     }
 
     #[test]
@@ -250,9 +252,10 @@ mod tests {
                 "Inconclusive: too few runs of the same hosts; measure each host several times.",
             ),
             (
-                ComparisonOutcome::TooFewTrials,
-                "Inconclusive: there are too few trials; measure both runs with `--visits 8`.",
+                ComparisonOutcome::TooFewTrials { visits: Some(8) },
+                "Inconclusive: there are too few trials; `--visits 8` has enough.",
             ),
+            (ComparisonOutcome::TooFewTrials { visits: None }, "Inconclusive: there are too few trials."),
         ] {
             assert_eq!(words(&ComparisonFinding::OfRuns { outcome }), text);
         }

@@ -9,6 +9,7 @@ pub fn words(limit: Limit) -> String {
     let words = match limit {
         Limit::Load => "load",
         Limit::Generator => "the generator",
+        Limit::Noise => "noise of the host, which can explain the losses",
         Limit::Nic => "the link, the NIC or its driver",
         Limit::Backlog => "the kernel's receive work: frames arrive faster than the kernel processes them",
         Limit::Ring => "the ring: it is too small for the moments in which nobody reads it",

@@ -22,6 +22,7 @@ use capbench_judge::finding::search::{
     FoundLoad, LimitOfMethods, MethodLoad, SearchAnswer, SustainedLoads, UnsettledGoal,
 };
 use capbench_judge::search::ranking::Repeated;
+use capbench_model::statistics::interval::Estimate;
 
 use super::{Clause, first_clauses, joined_clauses, limits, with_trials};
 use crate::model::Sentence;
@@ -70,7 +71,25 @@ fn sustained(loads: &SustainedLoads) -> Sentence {
         number => format!("; {} in the table", many(number as u64, "other set-up is", "other set-ups are")),
     };
     let Clause { text, trials } = joined_clauses(&clauses, NAMED_METHODS);
-    with_trials(format!("{text}{other_set_ups}."), trials)
+    let first_place = first_place_words(loads);
+    with_trials(format!("{text}{first_place}{other_set_ups}."), trials)
+}
+
+/// That the first two methods are not distinguished, and how many searches can do it; empty if they are.
+fn first_place_words(loads: &SustainedLoads) -> String {
+    let (Some(place), [first, second, ..]) = (loads.first_place, &loads.methods[..]) else {
+        return String::new();
+    };
+    if place.is_distinguished {
+        return String::new();
+    }
+    let first = naming::method_name(first.method.as_ref());
+    let second = naming::method_name(second.method.as_ref());
+    let next = match place.needed_searches {
+        Some(searches) => format!(" (`--searches {searches}` can)"),
+        None => String::new(),
+    };
+    format!("; these searches do not distinguish {first} and {second}{next}")
 }
 
 /// The clause of the first method, with the goal and the set-up, which all methods share.
@@ -84,6 +103,17 @@ fn first_method(found: &MethodLoad, loads: &SustainedLoads) -> String {
         FoundLoad::Undecided { reason } => {
             let reason = after_colon(reason.as_ref());
             format!("It is not decided what {method} sustains ({goal_and_set_up}){reason}")
+        }
+        FoundLoad::Clean { upper_pps, reason, .. } => {
+            let open = match upper_pps {
+                Some(_) => "",
+                None => ", and no higher load is decided",
+            };
+            format!(
+                "{method} lost nothing {}{open} ({goal_and_set_up}){}",
+                load_words(&found.load).unwrap_or_default(),
+                after_colon(reason.as_ref())
+            )
         }
         load => format!("{method} sustains {} ({goal_and_set_up})", load_words(load).unwrap_or_default()),
     }
@@ -107,9 +137,39 @@ fn load_words(load: &FoundLoad) -> Option<String> {
         FoundLoad::BetweenByFewTrials { lower_pps, upper_pps } => {
             format!("{}, with fewer trials than the goal asks for", between(*lower_pps, *upper_pps))
         }
+        FoundLoad::Clean { pps, seconds, upper_pps, .. } => {
+            let not_sustained = match upper_pps {
+                Some(upper_pps) => format!(", and does not sustain {}", rate(*upper_pps)),
+                None => String::new(),
+            };
+            format!("up to {}, in {} of trials{not_sustained}", rate(*pps), naming::time(*seconds))
+        }
+        FoundLoad::Repeated { lower_pps, searches, at_least, without } => {
+            median_words(lower_pps, *searches, *at_least, *without)
+        }
         FoundLoad::Below { pps } => format!("below {}", rate(*pps)),
         FoundLoad::Undecided { .. } => return None,
     })
+}
+
+/// The median of several searches, with its interval.
+fn median_words(lower_pps: &Estimate, searches: u32, at_least: u32, without: u32) -> String {
+    let of_searches = match (searches - without, without) {
+        (1, _) => format!("in 1 of {searches} searches"),
+        (_, 0) => format!("the median of {searches} searches"),
+        (with_bound, _) => format!("the median of {with_bound} of {searches} searches"),
+    };
+    let mut interval = String::new();
+    if let (Some(low), Some(high), Some(level)) = (lower_pps.low, lower_pps.high, lower_pps.level) {
+        interval = format!(
+            ", within {} to {} at {:.0} %",
+            rate_number(low.floor()),
+            rate_number(high.floor()),
+            (level * 100.0).floor()
+        );
+    }
+    let head = if at_least > 0 { "at least " } else { "" };
+    format!("{head}{}, {of_searches}{interval}", rate(lower_pps.median.floor()))
 }
 
 fn between(lower_pps: f64, upper_pps: f64) -> String {

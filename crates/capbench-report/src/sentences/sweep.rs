@@ -23,6 +23,7 @@ use capbench_judge::finding::sweep::answers::{
     HighestRate, KeptUp, LossAtHighestRate, MethodBursts, MethodKeepsUp,
 };
 use capbench_judge::finding::sweep::livelock::LivelockFound;
+use capbench_judge::finding::sweep::point::SweepPoint;
 use capbench_judge::finding::sweep::series::{BurstRange, KeepsUp, KeptPoints, MeanBurst};
 use capbench_judge::finding::sweep::{SweepAnswer, SweepFinding};
 use capbench_judge::sweep::contrasts::Evidence;
@@ -62,7 +63,7 @@ fn kept_up_sentence(kept_up: &KeptUp) -> Sentence {
             KeptPoints::UpTo(_) => "keeps",
             _ => "keeps up",
         };
-        let text = format!("{name} {verb} {}", keeps_up_words(keeps_up));
+        let text = format!("{name} {verb} {}{}", keeps_up_words(keeps_up), open_points_words(keeps_up));
         clauses.push(Clause { text, trials: trials.clone() });
     }
     let Sentence { text, trials } = first_clauses(&clauses, NAMED);
@@ -87,17 +88,30 @@ pub(crate) fn keeps_up_words(kept: &KeepsUp) -> String {
         KeptPoints::Everywhere => "at every point".into(),
         KeptPoints::UpTo(last) => format!("up to {}", last.label),
         KeptPoints::From(first) => format!("from {} on", first.label),
-        KeptPoints::Only { points } => {
-            let labels: Vec<&str> = points.iter().take(NAMED).map(|point| point.label.as_str()).collect();
-            let ellipsis = if points.len() > NAMED { ", …" } else { "" };
-            format!("only at {}{ellipsis}", labels.join(", "))
-        }
+        KeptPoints::Only { points } => format!("only at {}", first_labels(points)),
     };
-    if kept.unsent_points == 0 {
-        return points;
+    match kept.unsent_points {
+        0 => points,
+        unsent => {
+            let unsent = many(unsent as u64, "point", "points");
+            format!("{points} (the generator did not send the load at {unsent})")
+        }
     }
-    let unsent = many(kept.unsent_points as u64, "point", "points");
-    format!("{points} (the generator did not send the load at {unsent})")
+}
+
+/// The points at which a series keeps up in some visits only; empty without one.
+fn open_points_words(kept: &KeepsUp) -> String {
+    match kept.open.is_empty() {
+        true => String::new(),
+        false => format!(" (at {} in some visits only)", first_labels(&kept.open)),
+    }
+}
+
+/// The names of the first points.
+fn first_labels(points: &[SweepPoint]) -> String {
+    let labels: Vec<&str> = points.iter().take(NAMED).map(|point| point.label.as_str()).collect();
+    let ellipsis = if points.len() > NAMED { ", …" } else { "" };
+    format!("{}{ellipsis}", labels.join(", "))
 }
 
 /// The method and point with the highest rate, and its loss.

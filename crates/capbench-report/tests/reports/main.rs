@@ -287,7 +287,7 @@ fn a_comparison_without_a_test_is_inconclusive() {
     for (comparison, outcome) in [
         (disturbed, ComparisonOutcome::Disturbed),
         (damaged, ComparisonOutcome::Damaged),
-        (without_tests, ComparisonOutcome::TooFewTrials),
+        (without_tests, ComparisonOutcome::TooFewTrials { visits: Some(9) }),
     ] {
         let fact = finding::comparison::of_runs(&comparison).fact;
         assert_eq!(fact, Finding::Comparison(ComparisonFinding::OfRuns { outcome }));
@@ -538,6 +538,7 @@ fn undecided_search() -> Results {
             goal.status = Status::Irregular;
             goal.reason = Some(Reason::Ended { end: End::TimeUp });
         }
+        search.numbers.strict_lossless.pps = None;
     }
     results
 }
@@ -546,7 +547,7 @@ fn undecided_search() -> Results {
 fn an_undecided_search_has_facts_with_the_reason() {
     let results = undecided_search();
     let time_up = Reason::Ended { end: End::TimeUp };
-    let answers = finding::search::answers(&results.searches);
+    let answers = finding::search::answers(&results.searches, &results.trials);
     assert_eq!(answers.len(), 1, "{answers:?}");
     let Finding::SearchAnswer(SearchAnswer::Sustained(loads)) = &answers[0].fact else {
         panic!("{answers:?}")
@@ -556,7 +557,7 @@ fn an_undecided_search_has_facts_with_the_reason() {
         assert_eq!(found.load, FoundLoad::Undecided { reason: Some(time_up.clone()) });
     }
     let mut undecided_goals = 0;
-    for found in finding::search::find(&results.searches) {
+    for found in finding::search::find(&results.searches, &results.trials) {
         if let Finding::Search(SearchFinding::NoBounds { reason, .. }) = found.fact {
             assert_eq!(reason, time_up);
             undecided_goals += 1;

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `archive` | reads and writes the committed archives |
 //! | `answers` | the facts of one run, a member a line, and its texts |
+//! | `contradictions` | facts of a run that its own trials contradict |
 //! | `decisions` | decisions that follow from the trials of a run, made again |
 //! | `pairs` | comparisons of two runs, and of the runs of a dataset |
 //! | `simulated` | plans on simulated hosts, run again with the same seeds |
@@ -17,6 +18,7 @@
 mod accepted;
 mod answers;
 mod archive;
+mod contradictions;
 mod decisions;
 mod imports;
 mod members;
@@ -28,6 +30,7 @@ mod simulated;
 use std::collections::BTreeMap;
 
 use archive::Entry;
+use imports::sentences;
 use members::KnownMembers;
 
 /// Number of runs that the corpus must have.
@@ -66,4 +69,31 @@ fn every_saved_run_says_and_decides_what_it_did() {
     assert!(lossy_soaks > 0, "no soak ends with the code of a loss over its limit");
     differences.extend(simulated::differences());
     accepted::check(differences, std::env::var(ACCEPT).ok());
+}
+
+/// As saved, and as this version judges: an earlier version saved its own recommendation.
+#[test]
+fn no_fact_of_a_run_is_contradicted_by_its_trials() {
+    let mut contradictions = Vec::new();
+    for Entry { name, content } in archive::runs() {
+        let Ok(run) = answers::read_run(&name, &content) else { continue };
+        let mut results = run.results;
+        let mut found = Vec::new();
+        sentences::conclude(&mut results);
+        found.extend(contradictions::in_run(&results));
+        if results.recommended.is_some() {
+            results.recommended = None;
+            sentences::conclude(&mut results);
+            found.extend(contradictions::in_run(&results));
+        }
+        for contradiction in found {
+            contradictions.push(format!("{name}: {contradiction}"));
+        }
+    }
+    assert!(
+        contradictions.is_empty(),
+        "{} contradictions:\n{}",
+        contradictions.len(),
+        contradictions.join("\n")
+    );
 }

@@ -1,5 +1,5 @@
 //! The methods with the least and the most CPU time at the load that all sustain, by the costs of a ranking. Costs within the
-//! error of the least are equal to it.
+//! error of the least are equal to it, unless they are above a cost that is not: those are undecided.
 
 use capbench_model::saved::SavedMethod;
 use serde::{Deserialize, Serialize};
@@ -59,26 +59,33 @@ pub(super) fn costs(ranking: &Ranking) -> Option<Found> {
     }
     known.sort_by(|one, other| one.ns.total_cmp(&other.ns));
     let least = &known[0];
-    let dearest = &known[known.len() - 1];
+    let most_of_equal = least.ns + least.error_ns;
     let at_pps = ranking.equal_load_pps;
     let trials: Vec<u32> = known.iter().flat_map(|time| time.trials.iter().copied()).collect();
+    let Some(next) = known.iter().find(|time| time.ns - time.error_ns > most_of_equal) else {
+        return Some(found(BenchFinding::CostsEqual { time: compared_time, at_pps }, trials));
+    };
     let mut cheapest = Vec::new();
+    let mut undecided = Vec::new();
     let mut cheapest_time = least.range;
+    let mut dearest = next;
     for time in &known {
-        if time.ns - time.error_ns <= least.ns + least.error_ns {
+        if time.ns - time.error_ns > most_of_equal {
+            dearest = time;
+        } else if time.ns < next.ns {
             cheapest.push(time.method.clone());
             cheapest_time.low_ns = cheapest_time.low_ns.min(time.range.low_ns);
             cheapest_time.high_ns = cheapest_time.high_ns.max(time.range.high_ns);
+        } else {
+            undecided.push(time.method.clone());
         }
-    }
-    if cheapest.len() == known.len() {
-        return Some(found(BenchFinding::CostsEqual { time: compared_time, at_pps }, trials));
     }
     let fact = BenchFinding::CostsDiffer {
         time: compared_time,
         at_pps,
         cheapest,
         cheapest_time,
+        undecided,
         dearest: dearest.method.clone(),
         dearest_time: dearest.range,
     };

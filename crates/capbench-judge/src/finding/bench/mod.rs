@@ -5,6 +5,7 @@
 //! | `verdict` | which method to use |
 //! | `unanswered` | why no method can be named |
 //! | `pauses` | losses of single moments, which no method is blamed for |
+//! | `far_behind` | methods that captured far less of the load than noise explains |
 //! | `next` | the command that shows more |
 //! | `ranks` | methods that are worse, or of which no trial shows what they sustain |
 //! | `overload` | what the methods lose at maximum load |
@@ -13,6 +14,7 @@
 
 mod costs;
 mod elsewhere;
+mod far_behind;
 mod next;
 mod overload;
 mod pauses;
@@ -103,7 +105,10 @@ pub enum BenchFinding {
         cheapest: Vec<SavedMethod>,
         /// Their time per packet.
         cheapest_time: NsRange,
-        /// The method with the most.
+        /// Methods whose time is not known well enough to be in one of both groups.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        undecided: Vec<SavedMethod>,
+        /// The method with the most, of the others.
         dearest: SavedMethod,
         /// Its time per packet.
         dearest_time: NsRange,
@@ -165,17 +170,18 @@ pub fn answers(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> V
     }
     let paused = pauses::paused(ranking, run);
     let has_time = no_time.is_none();
-    let verdict = no_time.or_else(|| verdict::verdict(question, ranking, &paused));
+    let far_behind = far_behind::far_behind(question, ranking, run);
+    let verdict = no_time.or_else(|| verdict::verdict(question, ranking, &paused, &far_behind));
     let mut all = Vec::new();
     all.extend(verdict.map(|verdict| found(BenchFinding::Verdict(verdict), trials_of_ranking(ranking))));
-    all.extend(next::settle(ranking, run));
+    all.extend(next::settle(ranking, run, &far_behind));
     all.extend(next::find_highest(ranking, run));
     // Where one thread has no time for the load, that answers for every method: single methods and costs add nothing.
     if has_time {
-        all.extend(ranks::unknown(ranking));
+        all.extend(ranks::unknown(ranking, &far_behind));
     }
     all.extend(pauses::found(&paused));
-    all.extend(ranks::worse(ranking));
+    all.extend(ranks::worse(ranking, &far_behind));
     all.extend(overload::overload(ranking, run, &paused));
     if has_time {
         all.extend(costs::costs(ranking));

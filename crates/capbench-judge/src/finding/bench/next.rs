@@ -1,6 +1,8 @@
 //! The command that shows more: the one that decides between several methods, or the command of this run without its load.
 
-use capbench_model::trial::TrialResult;
+use capbench_model::saved::SavedMethod;
+use capbench_model::statistics::by_key;
+use capbench_model::trial::{Phase, TrialResult};
 
 use super::{BenchFinding, found};
 use crate::durations::QUICK_SEARCH;
@@ -9,10 +11,38 @@ use crate::recommendation::{Conclusion, Ranking};
 use crate::run::RunFacts;
 
 /// The command that decides between the methods that the trials leave.
-pub(super) fn settle(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
+pub(super) fn settle(ranking: &Ranking, run: &RunFacts<'_>, far_behind: &[&SavedMethod]) -> Option<Found> {
     let Conclusion::OneOf { settle, methods, .. } = &ranking.conclusion else { return None };
-    let takes_s = takes_s(settle, methods.len() as u32, run);
-    Some(found(BenchFinding::Settle { command: settle.clone(), takes_s }, []))
+    let mut left = methods.clone();
+    left.retain(|method| !far_behind.contains(&method));
+    if left.len() < 2 {
+        return None;
+    }
+    let mut command = settle.clone();
+    if left.len() < methods.len()
+        && let Some(at) = command.iter().position(|word| word == "--method")
+    {
+        let names: Vec<String> = left.iter().map(ToString::to_string).collect();
+        command[at + 1] = names.join(",");
+    }
+    raise_visits(&mut command, run);
+    let takes_s = takes_s(&command, left.len() as u32, run);
+    Some(found(BenchFinding::Settle { command, takes_s }, []))
+}
+
+/// Raises the visits of a command, if the run had as many without a decision: to twice those.
+fn raise_visits(command: &mut [String], run: &RunFacts<'_>) {
+    let Some(flag) = command.iter().position(|word| word == "--visits") else { return };
+    let Some(visits) = command.get_mut(flag + 1) else { return };
+    let at_load = run.trials.iter().filter(|trial| trial.phase == Phase::FixedLoad);
+    let of_set_ups = by_key(at_load, |trial| {
+        let profile = &trial.profile;
+        [profile.method.to_string(), profile.frame_size.to_string(), profile.placement.to_string()]
+    });
+    let had = of_set_ups.iter().map(|(_, trials)| trials.len()).max().unwrap_or(0);
+    if visits.parse().is_ok_and(|planned: usize| planned <= had) {
+        *visits = (2 * had).to_string();
+    }
 }
 
 /// The time of that command, in seconds; `None` if it is unknown. Searches take as long as without noise. A visit takes as long as a
@@ -57,4 +87,51 @@ pub(super) fn find_highest(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Foun
         is_value_of_left_out = is_left_out && !word.contains('=');
     }
     has_load.then(|| found(BenchFinding::FindHighest { command }, []))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_model::environment::Environment;
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase};
+
+    use super::{RunFacts, raise_visits};
+
+    /// The visits that a command asks for after a run of so many, if it asked for six.
+    fn visits_after(had: u32) -> String {
+        let mut trials = Vec::new();
+        for number in 1..=had {
+            let load = Load::Rate("1k".parse().unwrap());
+            let second = Duration::from_secs(1);
+            trials.push(measured(1000, 1000, 1000, 0).result(
+                number,
+                Phase::FixedLoad,
+                &profile("recv"),
+                load,
+                second,
+            ));
+        }
+        let run = RunFacts {
+            command: &[],
+            started_unix_s: 1,
+            complete: true,
+            environment: &Environment::default(),
+            statements: &[],
+            trials: &trials,
+            searches: &[],
+            sweeps: &[],
+            soak: None,
+        };
+        let mut command = ["bench", "--visits", "6"].map(String::from);
+        raise_visits(&mut command, &run);
+        command[2].clone()
+    }
+
+    #[test]
+    fn a_command_that_decides_asks_for_more_visits_than_the_run_had() {
+        assert_eq!(visits_after(5), "6");
+        assert_eq!(visits_after(6), "12");
+    }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{SearchFinding, SetUp, each_once, of_one_search};
 use crate::finding::Found;
 use crate::limit::Limit;
+use crate::search::bound::Trials;
 use crate::search::{Backlogged, GoalResult, HighLoss, Losses, SearchOutcome, SoFar, Status};
 
 /// What one or several goals of a search show.
@@ -90,9 +91,13 @@ impl CoarserBounds {
 }
 
 /// One kind of fact about the goals of a search. Goals that show the same share a fact.
-pub(super) fn shared(search: &SearchOutcome, fact_of: fn(&GoalResult) -> Option<GoalFact>) -> Vec<Found> {
+pub(super) fn shared(
+    search: &SearchOutcome,
+    trials: &Trials<'_>,
+    fact_of: fn(&GoalResult, &Trials<'_>) -> Option<GoalFact>,
+) -> Vec<Found> {
     let mut found = Vec::new();
-    for (fact, goals) in by_key(&search.goals, |goal| fact_of(goal)) {
+    for (fact, goals) in by_key(&search.goals, |goal| fact_of(goal, trials)) {
         let Some(shows) = fact else { continue };
         let names = goals.iter().map(|goal| goal.goal.name.clone()).collect();
         let trials = goals.iter().flat_map(|goal| goal.trials()).collect();
@@ -103,7 +108,7 @@ pub(super) fn shared(search: &SearchOutcome, fact_of: fn(&GoalResult) -> Option<
 }
 
 /// The limit, and where frames were lost at the upper bound.
-pub(super) fn losses(goal: &GoalResult) -> Option<GoalFact> {
+pub(super) fn losses(goal: &GoalResult, trials: &Trials<'_>) -> Option<GoalFact> {
     let upper = goal.best_upper()?;
     if upper.losses.is_none() && upper.backlogged.is_none() {
         return None;
@@ -112,12 +117,12 @@ pub(super) fn losses(goal: &GoalResult) -> Option<GoalFact> {
         at_pps: upper.intended_pps,
         losses: upper.losses.clone(),
         backlogged: upper.backlogged,
-        limit: goal.limit,
+        limit: goal.limit_by_trials(trials),
     }))
 }
 
 /// How far the bounds can be trusted: they may differ by chance, or depend on trials that the host disturbed.
-pub(super) fn doubts(goal: &GoalResult) -> Option<GoalFact> {
+pub(super) fn doubts(goal: &GoalResult, _: &Trials<'_>) -> Option<GoalFact> {
     let (lower, upper) = goal.best_bounds()?;
     let by_chance = by_chance(goal);
     let mut disturbed = None;
@@ -145,7 +150,7 @@ fn by_chance(goal: &GoalResult) -> Option<BoundsByChance> {
 }
 
 /// Loss at the upper bound that comes from single moments.
-pub(super) fn stalls(goal: &GoalResult) -> Option<GoalFact> {
+pub(super) fn stalls(goal: &GoalResult, _: &Trials<'_>) -> Option<GoalFact> {
     let moments = goal.stalls()?;
     Some(GoalFact::Stalls { lossy_windows: moments.lossy_windows, windows: moments.windows })
 }

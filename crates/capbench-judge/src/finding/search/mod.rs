@@ -14,10 +14,11 @@ pub use answers::{
 pub use goals::{BoundsByChance, CoarserBounds, DisturbedTrials, GoalFact, GoalLosses};
 
 use capbench_model::saved::{SavedMethod, SavedPlacement};
-use capbench_model::trial::SizeLabel;
+use capbench_model::trial::{Phase, SizeLabel, TrialResult};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, Subject};
+use crate::search::bound::Trials;
 use crate::search::ranking::{self, Ranking, Repeated};
 use crate::search::{Buffered, End, Held, LossEvents, MaximumSource, Reason, SearchOutcome, Status};
 
@@ -54,6 +55,9 @@ pub enum SearchFinding {
         set_up: SetUp,
         /// The highest load without a loss.
         strict_lossless: Held,
+        /// If no load is without a loss: the lowest that was tried. Absent if trials are not saved.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lowest_load: Option<LowestLoad>,
         /// The no-drop rate.
         ndr: Held,
         /// The partial-drop rate.
@@ -131,6 +135,33 @@ pub struct RankedMethod {
     pub above_next: Option<bool>,
 }
 
+/// The lowest load of a search, of which a trial lost frames or has unsent ones.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LowestLoad {
+    /// The load.
+    pub pps: f64,
+    /// Its trials.
+    pub trials: u32,
+    /// Those of them that sent and delivered every frame.
+    pub clean: u32,
+}
+
+impl LowestLoad {
+    /// The lowest load, if no load of a search is without a loss; `None` if another load is, or if its trials are not saved.
+    fn without_bound(search: &SearchOutcome, trials: &Trials<'_>) -> Option<Self> {
+        let lossless = &search.numbers.strict_lossless;
+        let pps = lossless.upper_pps.filter(|_| lossless.pps.is_none())?;
+        let mut lowest = Self { pps, trials: 0, clean: 0 };
+        for trial in search.trials.iter().filter_map(|&number| trials.get(number)) {
+            if trial.phase == Phase::Search && trial.intended_pps == Some(pps) {
+                lowest.trials += 1;
+                lowest.clean += u32::from(trials.is_clean(trial));
+            }
+        }
+        (lowest.trials > 0).then_some(lowest)
+    }
+}
+
 /// Searches of each method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TooFewSearches {
@@ -141,7 +172,7 @@ pub struct TooFewSearches {
 }
 
 /// All facts about the searches of a run: methods against each other, searches of one set-up together, and each search alone.
-pub fn find(searches: &[SearchOutcome]) -> Vec<Found> {
+pub fn find(searches: &[SearchOutcome], trials: &[TrialResult]) -> Vec<Found> {
     let mut found = Vec::new();
     for ranking in ranking::rankings(searches) {
         found.push(found_ranking(&ranking));
@@ -150,7 +181,7 @@ pub fn find(searches: &[SearchOutcome]) -> Vec<Found> {
         found.push(found_repeated(repeated));
     }
     for search in searches {
-        found.extend(facts_of_search(search));
+        found.extend(facts_of_search(search, &Trials::new(trials, search.plan.burst_frames)));
     }
     found
 }
@@ -198,11 +229,11 @@ fn found_repeated(repeated: Repeated) -> Found {
 }
 
 /// What limits each goal, the related numbers, doubts, the bounds, and the limit of the search.
-fn facts_of_search(search: &SearchOutcome) -> Vec<Found> {
-    let mut found = goals::shared(search, goals::losses);
-    found.push(numbers(search));
-    found.extend(goals::shared(search, goals::doubts));
-    found.extend(goals::shared(search, goals::stalls));
+fn facts_of_search(search: &SearchOutcome, trials: &Trials<'_>) -> Vec<Found> {
+    let mut found = goals::shared(search, trials, goals::losses);
+    found.push(numbers(search, trials));
+    found.extend(goals::shared(search, trials, goals::doubts));
+    found.extend(goals::shared(search, trials, goals::stalls));
     for goal in &search.goals {
         found.push(goals::bounds(search, goal));
     }
@@ -219,7 +250,7 @@ fn facts_of_search(search: &SearchOutcome) -> Vec<Found> {
 }
 
 /// The numbers of a search that belong together. If no trial decides one, all trials of the search support them.
-fn numbers(search: &SearchOutcome) -> Found {
+fn numbers(search: &SearchOutcome, by_number: &Trials<'_>) -> Found {
     let numbers = &search.numbers;
     let mut trials = Vec::new();
     for held in [&numbers.strict_lossless, &numbers.ndr, &numbers.pdr] {
@@ -231,6 +262,7 @@ fn numbers(search: &SearchOutcome) -> Found {
     }
     let fact = SearchFinding::Numbers {
         set_up: SetUp::of_search(search),
+        lowest_load: LowestLoad::without_bound(search, by_number),
         strict_lossless: numbers.strict_lossless.clone(),
         ndr: numbers.ndr.clone(),
         pdr: numbers.pdr.clone(),

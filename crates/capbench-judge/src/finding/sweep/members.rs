@@ -1,6 +1,7 @@
 //! How the rate of a method grows with its members, what stops it, and how many members a load needs, by the scaling of a series.
 
 use capbench_model::statistics::scalability::{ScalabilityFit, Unfit};
+use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
 use super::members_stop::{StopFigures, stop_figures};
@@ -9,7 +10,7 @@ use super::{SweepFinding, found};
 use crate::finding::Found;
 use crate::limit::{Limit, saved_names};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
-use crate::sweep::scaling::{Needed, Scaling};
+use crate::sweep::scaling::{Needed, Scaling, Stop};
 
 /// How the rate grows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -119,7 +120,7 @@ fn growth(swept: &Swept<'_>, series: &Series, scaling: &Scaling) -> Option<Membe
         let next = reading_with(swept, series, stopped.next)?;
         stop = Some(MembersStop {
             next: MembersRate::of_reading(swept, next),
-            cause: stop_figures(swept, next, stopped.cause, scaling),
+            cause: stop_figures(swept, next, stop_cause(swept, series, stopped), scaling),
         });
     }
     Some(MembersGrowth {
@@ -137,6 +138,19 @@ pub(super) fn reading_with<'r>(swept: &Swept<'_>, series: &'r Series, members: u
         let point = swept.outcome.points.get(reading.point);
         point.and_then(|point| point.at) == Some(members.into())
     })
+}
+
+/// What stops more members from bringing more. A saved cause names load or generator where the frames that were lost are few: then those
+/// at the first number that brings no more show the cause.
+pub(super) fn stop_cause(swept: &Swept<'_>, series: &Series, stop: Stop) -> Limit {
+    if !matches!(stop.cause, Limit::Load | Limit::Generator) {
+        return stop.cause;
+    }
+    let Some(next) = reading_with(swept, series, stop.next).filter(|next| !next.is_clean()) else {
+        return stop.cause;
+    };
+    let trials: Vec<&TrialResult> = swept.trials_of(next).collect();
+    Limit::at_load(&trials, 1).unwrap_or(Limit::Unknown)
 }
 
 /// A limit besides the members, which the law does not know: it is fitted to rates that only the members limit. `None` if the rate

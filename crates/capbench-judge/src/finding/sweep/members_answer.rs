@@ -4,7 +4,7 @@ use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
-use super::members::{MembersRate, other_limit, reading_with};
+use super::members::{MembersRate, other_limit, reading_with, stop_cause};
 use super::series::{SeriesOfSweep, all_series};
 use crate::limit::Limit;
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, Swept, numbers};
@@ -98,14 +98,14 @@ fn scales(swept: &Swept<'_>, series: &Series, scaling: &Scaling) -> Option<Scale
     let last = series.readings.last()?;
     let is_rate_requested = swept.trials_of(last).all(|trial| trial.intended_pps.is_some());
     match is_rate_requested {
-        true => Some(members_for_rate(swept, scaling, last)),
+        true => Some(members_for_rate(swept, series, scaling, last)),
         false => growth_at_maximum_load(swept, series, scaling, last),
     }
 }
 
 /// How many members read the requested rate.
-fn members_for_rate(swept: &Swept<'_>, scaling: &Scaling, last: &Reading) -> Scales {
-    let limit = scaling.stop.map(|stop| stop.cause);
+fn members_for_rate(swept: &Swept<'_>, series: &Series, scaling: &Scaling, last: &Reading) -> Scales {
+    let limit = scaling.stop.map(|stop| stop_cause(swept, series, stop));
     match scaling.needed {
         Needed::Measured { members } => Scales::Needs { members },
         Needed::ByLaw { members } => Scales::NeedsByLaw { members, other_limit: other_limit(scaling) },
@@ -126,8 +126,9 @@ fn growth_at_maximum_load(
     };
     let best = MembersRate::of_reading(swept, reading_with(swept, series, stop.after)?);
     let next = MembersRate::of_reading(swept, reading_with(swept, series, stop.next)?);
+    let limit = stop_cause(swept, series, stop);
     Some(match stop.after {
-        1 => Scales::NotAtAll { one: best, next, limit: stop.cause },
-        _ => Scales::UpTo { best, limit: stop.cause },
+        1 => Scales::NotAtAll { one: best, next, limit },
+        _ => Scales::UpTo { best, limit },
     })
 }

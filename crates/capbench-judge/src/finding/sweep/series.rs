@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use super::point::SweepPoint;
-use crate::sustained::is_load_sent;
+use crate::sustained::{Visits, is_load_sent};
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, Swept};
 
 /// A series, with the sweep that it belongs to.
@@ -48,6 +48,9 @@ fn points_kept_up_with(series: &Series) -> usize {
 pub struct KeepsUp {
     /// The points at which it neither loses frames nor only buffers them, and the load was sent.
     pub points: KeptPoints,
+    /// Points at which it does not keep up in the median of the visits, but did in at least half of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<SweepPoint>,
     /// Number of points without loss at which the generator did not send the load.
     pub unsent_points: usize,
 }
@@ -71,42 +74,82 @@ pub enum KeptPoints {
     },
 }
 
+/// What the visits of a point show together.
+enum PointStatus {
+    /// The method keeps up.
+    KeptUp,
+    /// The generator did not send the load.
+    Unsent,
+    /// It does not keep up in the median, but did in at least half of the visits.
+    Open,
+    /// It does not keep up.
+    FallsShort,
+}
+
+impl PointStatus {
+    fn of_reading(swept: &Swept<'_>, reading: &Reading) -> Self {
+        if reading.falls_short() {
+            let mut trials = 0;
+            let mut failed = 0;
+            for trial in swept.trials_of(reading) {
+                trials += 1;
+                failed += usize::from(Visits::of_trial(trial).falls_short());
+            }
+            // A damaged file lacks trials.
+            return if trials == 0 || 2 * failed > trials { Self::FallsShort } else { Self::Open };
+        }
+        if is_sent(swept, reading) { Self::KeptUp } else { Self::Unsent }
+    }
+}
+
 /// Where a method keeps up.
 pub fn keeps_up(swept: &Swept<'_>, series: &Series) -> KeepsUp {
     let mut kept = Vec::new();
+    let mut falling_short = Vec::new();
+    let mut open = Vec::new();
     let mut unsent_points = 0;
-    for reading in &series.readings {
-        if reading.falls_short() {
-            continue;
-        }
-        if is_sent(swept, reading) {
-            kept.push(reading);
-        } else {
-            unsent_points += 1;
+    for (nth, reading) in series.readings.iter().enumerate() {
+        match PointStatus::of_reading(swept, reading) {
+            PointStatus::KeptUp => kept.push(nth),
+            PointStatus::FallsShort => falling_short.push(nth),
+            PointStatus::Open => open.push(SweepPoint::of_reading(swept.outcome, reading)),
+            PointStatus::Unsent => unsent_points += 1,
         }
     }
-    KeepsUp { points: kept_points(swept.outcome, &series.readings, &kept), unsent_points }
+    KeepsUp {
+        points: kept_points(swept.outcome, &series.readings, &kept, &falling_short),
+        open,
+        unsent_points,
+    }
 }
 
-/// The readings that are kept up with, named by the first or last of them where they are all up to a point, or from one on.
-fn kept_points(sweep: &SweepOutcome, readings: &[Reading], kept: &[&Reading]) -> KeptPoints {
-    let [first, ..] = kept else { return KeptPoints::Nowhere };
+/// The readings that are kept up with, by their places: named by the first or last of them if no reading up to it, or from it on, falls
+/// short.
+fn kept_points(
+    sweep: &SweepOutcome,
+    readings: &[Reading],
+    kept: &[usize],
+    falling_short: &[usize],
+) -> KeptPoints {
+    let [first, ..] = *kept else { return KeptPoints::Nowhere };
     let last = kept[kept.len() - 1];
-    if kept.len() == readings.len() {
+    let reaches_both_ends = first == 0 && last + 1 == readings.len();
+    if kept.len() == readings.len()
+        || !sweep.has_named_points() && reaches_both_ends && falling_short.is_empty()
+    {
         return KeptPoints::Everywhere;
     }
     if !sweep.has_named_points() {
-        // Both lists are in the order of the axis. So if the last of them is the n-th reading, they are the first n.
-        if readings[kept.len() - 1].point == last.point {
-            return KeptPoints::UpTo(SweepPoint::of_reading(sweep, last));
+        if falling_short.iter().all(|nth| *nth > last) {
+            return KeptPoints::UpTo(SweepPoint::of_reading(sweep, &readings[last]));
         }
-        // If as many points follow the first of them, they are all points to the end of the axis.
-        if first.point + kept.len() == sweep.points.len() {
-            return KeptPoints::From(SweepPoint::of_reading(sweep, first));
+        if falling_short.iter().all(|nth| *nth < first) {
+            return KeptPoints::From(SweepPoint::of_reading(sweep, &readings[first]));
         }
     }
-    let points = kept.iter().map(|reading| SweepPoint::of_reading(sweep, reading)).collect();
-    KeptPoints::Only { points }
+    KeptPoints::Only {
+        points: kept.iter().map(|&nth| SweepPoint::of_reading(sweep, &readings[nth])).collect(),
+    }
 }
 
 /// Whether the generator sent the intended load in at least half of the trials of a point.
@@ -169,7 +212,7 @@ mod tests {
     use super::{KeepsUp, KeptPoints, keeps_up};
     use crate::finding::sweep::point::SweepPoint;
     use crate::sweep::AxisKind;
-    use crate::sweep::for_tests::{reading_of_each, series, sweep_of_loads};
+    use crate::sweep::for_tests::{reading, reading_of_each, series, sweep_of_loads};
     use crate::sweep::outcome::{SweepOutcome, Swept};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};
@@ -222,6 +265,31 @@ mod tests {
         assert!(matches!(&from, KeptPoints::From(first) if first.index == 1), "{from:?}");
         let only = kept_on_ordered_axis(&[Clean, Lossy, Clean]).points;
         assert!(matches!(&only, KeptPoints::Only { points } if indices(points) == [0, 2]), "{only:?}");
+    }
+
+    /// The readings of two visits of each point.
+    fn kept_in_two_visits(outcomes: &[[Outcome; 2]]) -> KeepsUp {
+        let mut trials = Vec::new();
+        let mut readings = Vec::new();
+        let mut places = Vec::new();
+        for (nth, visits) in outcomes.iter().enumerate() {
+            let numbers = [2 * nth as u32 + 1, 2 * nth as u32 + 2];
+            let of_point = [trial(numbers[0], visits[0]), trial(numbers[1], visits[1])];
+            readings.push(reading(nth, &of_point));
+            trials.extend(of_point);
+            places.push(nth as f64);
+        }
+        let sweep = sweep_of_loads(&places, vec![series("recv", readings)]);
+        keeps_up(&Swept::new(&sweep, &trials), &sweep.series[0])
+    }
+
+    #[test]
+    fn a_point_whose_visits_do_not_agree_breaks_no_range() {
+        let found = kept_in_two_visits(&[[Clean, Clean], [Clean, Lossy], [Clean, Clean], [Lossy, Lossy]]);
+        assert!(matches!(&found.points, KeptPoints::UpTo(last) if last.index == 2), "{found:?}");
+        assert_eq!(indices(&found.open), [1]);
+        let broken = kept_in_two_visits(&[[Clean, Clean], [Lossy, Lossy], [Clean, Clean]]);
+        assert!(matches!(&broken.points, KeptPoints::Only { .. }) && broken.open.is_empty(), "{broken:?}");
     }
 
     #[test]

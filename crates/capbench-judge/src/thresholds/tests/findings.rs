@@ -1,10 +1,12 @@
 //! What a run shows.
 
+use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::environment::Environment;
 use capbench_model::loss_pattern::{LossPattern, Window};
 use capbench_model::trial::{Phase, TrialResult};
 
 use super::trial;
+use crate::finding::bench::{BenchFinding, BenchVerdict};
 use crate::finding::{Finding, bench, loss_pattern};
 use crate::limit::Limit;
 use crate::recommendation::{Conclusion, Question, Ranking, Recommendation, recommend};
@@ -98,4 +100,48 @@ fn an_application_has_no_time_if_it_fills_a_cpu_by_a_fifth_more() {
         let answers = bench::answers(Some(&known), &run);
         assert_eq!(answers.iter().any(|found| is_no_time(&found.fact)), has_no_time, "{app_ns} ns");
     }
+}
+
+/// Whether packet-v3 may sustain a load of which it captured this share, while others took all of the time of a CPU. recv sustains it.
+fn may_sustain(captured: f64) -> bool {
+    let mut trials = Vec::new();
+    for (number, method, share) in [(1, "recv", 1.0), (2, "packet-v3", captured)] {
+        let lost = ((1.0 - share) * 100_000.0) as u64;
+        let mut trial = TrialResult { number, phase: Phase::FixedLoad, ..trial(100_000, lost) };
+        trial.profile.method = method.into();
+        trial.loss_pattern = None;
+        if lost > 0 {
+            let cpus = vec![CpuDisturbance {
+                window_ns: 1_000_000_000,
+                steal_ns: 1_000_000_000,
+                ..Default::default()
+            }];
+            trial.disturbance = Disturbance { cpus, sending_ns: 1_000_000_000, ..Disturbance::default() };
+        }
+        trials.push(trial);
+    }
+    let recommendation = recommend(&trials, &[]).unwrap();
+    let run = RunFacts {
+        command: &[],
+        started_unix_s: 1,
+        complete: true,
+        environment: &Environment::default(),
+        statements: &[],
+        trials: &trials,
+        searches: &[],
+        sweeps: &[],
+        soak: None,
+    };
+    let answers = bench::answers(Some(&recommendation), &run);
+    let may =
+        matches!(&answers[0].fact, Finding::Bench(BenchFinding::Verdict(BenchVerdict::UseMeanwhile { .. })));
+    let only = matches!(&answers[0].fact, Finding::Bench(BenchFinding::Verdict(BenchVerdict::Use { .. })));
+    assert!(may || only, "{answers:?}");
+    may
+}
+
+#[test]
+fn a_method_that_captured_less_than_half_of_a_load_does_not_sustain_it() {
+    assert!(may_sustain(0.55));
+    assert!(!may_sustain(0.45));
 }

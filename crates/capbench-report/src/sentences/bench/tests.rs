@@ -294,9 +294,10 @@ fn losses_at_maximum_load_are_said() {
 
 #[test]
 fn costs_are_said_of_the_cheapest_and_the_dearest_method() {
-    let costs_differ = |time| {
+    let costs_differ = |time, undecided: &[&str]| {
         words(&BenchFinding::CostsDiffer {
             time,
+            undecided: undecided.iter().map(|method| (*method).into()).collect(),
             at_pps: Some(95_000.0),
             cheapest: methods(["a", "b"]),
             cheapest_time: NsRange { low_ns: 60.0, high_ns: 62.0 },
@@ -305,10 +306,12 @@ fn costs_are_said_of_the_cheapest_and_the_dearest_method() {
         })
     };
     assert_eq!(
-        costs_differ(ComparedTime::Application),
+        costs_differ(ComparedTime::Application, &[]),
         "At 95,000 packets/s a and b need the least application CPU time, 60 to 62 ns per packet; c needs the most, 500 ns."
     );
-    let total = costs_differ(ComparedTime::Total);
+    let with_open = costs_differ(ComparedTime::Application, &["d"]);
+    assert!(with_open.ends_with("; c needs more, 500 ns; d is between them or above."), "{with_open}");
+    let total = costs_differ(ComparedTime::Total, &[]);
     assert!(total.contains("the least CPU time of application and kernel together, 60"), "{total}");
 }
 

@@ -23,9 +23,10 @@ pub(in crate::sentences) fn words(fact: &SearchFinding) -> String {
             let noun = if names.len() == 1 { "goal" } else { "goals" };
             format!("{}, {noun} {}: {}.", method_or_search(set_up), list(names), goals::words(shows))
         }
-        SearchFinding::Numbers { set_up, strict_lossless, ndr, pdr, loss_events } => {
+        SearchFinding::Numbers { set_up, strict_lossless, lowest_load, ndr, pdr, loss_events } => {
             let loss_events = loss_events.as_ref();
-            let words = numbers::words(&Numbers { strict_lossless, ndr, pdr, loss_events });
+            let lowest_load = *lowest_load;
+            let words = numbers::words(&Numbers { strict_lossless, lowest_load, ndr, pdr, loss_events });
             format!("{}: {words}.", method_or_search(set_up))
         }
         SearchFinding::Bounds {

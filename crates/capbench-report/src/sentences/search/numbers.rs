@@ -1,14 +1,17 @@
 //! The words of `SearchFinding::Numbers`: the highest load without any loss, NDR, PDR, and how often frames are lost below them.
 
+use capbench_judge::finding::search::LowestLoad;
 use capbench_judge::search::{Held, LossEvents};
 use capbench_model::figures::grouped;
 use capbench_model::statistics::LEVEL;
 
-use crate::naming::time;
+use crate::naming::{many, time};
 
 /// The numbers of a search.
 pub(super) struct Numbers<'f> {
     pub(super) strict_lossless: &'f Held,
+    /// If no load is without a loss: the lowest one.
+    pub(super) lowest_load: Option<LowestLoad>,
     pub(super) ndr: &'f Held,
     pub(super) pdr: &'f Held,
     /// `None` if it is unknown how often frames are lost.
@@ -17,7 +20,7 @@ pub(super) struct Numbers<'f> {
 
 /// The numbers, a clause each.
 pub(super) fn words(numbers: &Numbers<'_>) -> String {
-    let mut parts = vec![lossless_load(numbers.strict_lossless)];
+    let mut parts = vec![lossless_load(numbers.strict_lossless, numbers.lowest_load)];
     if let Some(load) = sustained_load(numbers.ndr) {
         parts.push(format!("NDR {load}"));
     }
@@ -32,7 +35,15 @@ pub(super) fn words(numbers: &Numbers<'_>) -> String {
 }
 
 /// The highest load up to which no trial lost a frame.
-fn lossless_load(strict_lossless: &Held) -> String {
+fn lossless_load(strict_lossless: &Held, lowest_load: Option<LowestLoad>) -> String {
+    if let Some(LowestLoad { pps, trials, clean }) = lowest_load {
+        let of_trials = many(trials.into(), "trial", "trials");
+        let clean = if clean == 0 { "none".into() } else { clean.to_string() };
+        return format!(
+            "at {} packets/s, the lowest load, {clean} of {of_trials} sent and delivered every frame",
+            grouped(pps.floor())
+        );
+    }
     match (strict_lossless.pps, strict_lossless.upper_pps) {
         (Some(pps), _) => format!(
             "no trial of the search lost frames up to {}{} packets/s ({} of trials)",
@@ -41,7 +52,7 @@ fn lossless_load(strict_lossless: &Held) -> String {
             time(strict_lossless.seconds)
         ),
         (None, Some(upper)) => format!(
-            "no trial sent and delivered every frame, not even at {} packets/s",
+            "at {} packets/s, the lowest load, some trial lost frames or has unsent ones",
             grouped(upper.floor())
         ),
         (None, None) => "no load without loss is known".into(),

@@ -2,11 +2,11 @@
 
 use crate::sentences::places;
 use capbench_judge::finding::search::{
-    BoundsByChance, CoarserBounds, DisturbedTrials, FoundLoad, GoalFact, GoalLosses, MethodLoad,
+    BoundsByChance, CoarserBounds, DisturbedTrials, FoundLoad, GoalFact, GoalLosses, LowestLoad, MethodLoad,
     RankedMethod, SearchFinding, SetUp, SustainedLoads, TooFewSearches, UnsettledGoal,
 };
 use capbench_judge::limit::Limit;
-use capbench_judge::search::ranking::Repeated;
+use capbench_judge::search::ranking::{FirstPlace, Repeated};
 use capbench_judge::search::{
     Backlogged, Buffered, End, Held, HighLoss, LossEvents, Losses, MaximumSource, Moments, Reason, Status,
 };
@@ -210,8 +210,13 @@ fn the_numbers_of_a_search_are_one_sentence() {
         set_aside_lossy: 1,
         ..no_loss_events()
     };
-    let all_known =
-        Numbers { strict_lossless: &strict_lossless, ndr: &ndr, pdr: &pdr, loss_events: Some(&events) };
+    let all_known = Numbers {
+        strict_lossless: &strict_lossless,
+        lowest_load: None,
+        ndr: &ndr,
+        pdr: &pdr,
+        loss_events: Some(&events),
+    };
     assert_eq!(
         numbers::words(&all_known),
         "no trial of the search lost frames up to at least 900 packets/s (21 s of trials); NDR 1,000 packets/s (21 s of trials, \
@@ -224,10 +229,16 @@ fn the_numbers_of_a_search_are_one_sentence() {
 #[test]
 fn numbers_that_no_load_satisfies_are_below_one_or_left_out() {
     let (below, unknown) = (below("ndr", 1000.0), no_load("pdr"));
-    let numbers = Numbers { strict_lossless: &below, ndr: &below, pdr: &unknown, loss_events: None };
+    let numbers = Numbers {
+        strict_lossless: &below,
+        lowest_load: Some(LowestLoad { pps: 1000.0, trials: 4, clean: 3 }),
+        ndr: &below,
+        pdr: &unknown,
+        loss_events: None,
+    };
     assert_eq!(
         numbers::words(&numbers),
-        "no trial sent and delivered every frame, not even at 1,000 packets/s; NDR below 1,000 packets/s; how often frames are \
+        "at 1,000 packets/s, the lowest load, 3 of 4 trials sent and delivered every frame; NDR below 1,000 packets/s; how often frames are \
          lost is unknown"
     );
 }
@@ -237,7 +248,13 @@ fn the_frequency_of_losses_has_an_upper_limit_even_without_a_loss() {
     let unknown = no_load("ndr");
     let with_events = |events: &LossEvents| {
         let loss_events = Some(events);
-        numbers::words(&Numbers { strict_lossless: &unknown, ndr: &unknown, pdr: &unknown, loss_events })
+        numbers::words(&Numbers {
+            strict_lossless: &unknown,
+            lowest_load: None,
+            ndr: &unknown,
+            pdr: &unknown,
+            loss_events,
+        })
     };
     assert_eq!(
         with_events(&no_loss_events()),
@@ -345,7 +362,15 @@ fn the_verdict_names_what_each_method_sustains() {
         for (method, load) in loads {
             methods.push(MethodLoad { method: Some((*method).into()), load: load.clone(), trials: vec![1] });
         }
-        sustained(&SustainedLoads { loss_ratio: 0.0, set_up: set_up(None), methods, other_set_ups }).text
+        let first_place = None;
+        sustained(&SustainedLoads {
+            loss_ratio: 0.0,
+            set_up: set_up(None),
+            methods,
+            first_place,
+            other_set_ups,
+        })
+        .text
     };
     let scene = "(without loss, 64-byte frames, placement same)";
     let undecided = FoundLoad::Undecided { reason: Some(generator_is_the_limit()) };
@@ -369,6 +394,37 @@ fn the_verdict_names_what_each_method_sustains() {
 }
 
 #[test]
+fn the_verdict_of_several_searches_has_their_medians_and_whether_they_differ() {
+    let of_searches = |median: f64, at_least| FoundLoad::Repeated {
+        lower_pps: Estimate {
+            median,
+            low: Some(median - 100.0),
+            high: Some(median + 200.0),
+            level: Some(0.969),
+            repeats: 6,
+        },
+        searches: 6,
+        at_least,
+        without: 0,
+    };
+    let verdict = |is_distinguished, needed_searches| {
+        let mut methods = Vec::new();
+        for (method, load) in [("packet-v3", of_searches(1000.0, 1)), ("libpcap", of_searches(900.0, 0))] {
+            methods.push(MethodLoad { method: Some(method.into()), load, trials: vec![1] });
+        }
+        let first_place = Some(FirstPlace { is_distinguished, needed_searches });
+        let set_up = set_up(None);
+        sustained(&SustainedLoads { loss_ratio: 0.0, set_up, methods, first_place, other_set_ups: 0 }).text
+    };
+    let loads = "packet-v3 sustains at least 1,000 packets/s, the median of 6 searches, within 900 to 1,200 at 96 % (without loss, \
+                 64-byte frames, placement same); libpcap 900 packets/s, the median of 6 searches, within 800 to 1,100 at 96 %";
+    assert_eq!(verdict(true, None), format!("{loads}."));
+    let open = "these searches do not distinguish packet-v3 and libpcap";
+    assert_eq!(verdict(false, None), format!("{loads}; {open}."));
+    assert_eq!(verdict(false, Some(6)), format!("{loads}; {open} (`--searches 6` can)."));
+}
+
+#[test]
 fn a_load_has_the_words_of_its_quality() {
     let words = |load| load_words(&load).unwrap();
     assert_eq!(words(FoundLoad::AtLeast { pps: 1000.0 }), "at least 1,000 packets/s");
@@ -376,6 +432,11 @@ fn a_load_has_the_words_of_its_quality() {
     assert_eq!(words(between), "between 900 and 1,000 packets/s");
     let few = FoundLoad::BetweenByFewTrials { lower_pps: 900.0, upper_pps: 1000.0 };
     assert_eq!(words(few), "between 900 and 1,000 packets/s, with fewer trials than the goal asks for");
+    let lower_pps = Estimate { median: 900.0, low: None, high: None, level: None, repeats: 1 };
+    let once = FoundLoad::Repeated { lower_pps, searches: 2, at_least: 0, without: 1 };
+    assert_eq!(words(once), "900 packets/s, in 1 of 2 searches");
+    let clean = FoundLoad::Clean { pps: 900.0, seconds: 2.0, upper_pps: Some(1000.0), reason: None };
+    assert_eq!(words(clean), "up to 900 packets/s, in 2 s of trials, and does not sustain 1,000 packets/s");
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn limit_words(cause: Limit) -> &'static str {
     match cause {
         Limit::Load => "the load, all of which they read",
         Limit::Generator => "the generator",
+        Limit::Noise => "noise of the host",
         Limit::Backlog => "the kernel's receive work on one CPU",
         Limit::Sharing => "the sharing of the frames, of which one member gets too many",
         Limit::SharedCpus => "the number of CPUs",

@@ -44,7 +44,7 @@ fn evidence() -> Evidence {
 const EVIDENCE: &str = "p = 0.0100 by ranks, corrected after Holm for 6 comparisons at level 0.05";
 
 fn keeps_up(points: KeptPoints, unsent_points: usize) -> KeepsUp {
-    KeepsUp { points, unsent_points }
+    KeepsUp { points, open: Vec::new(), unsent_points }
 }
 
 #[test]
@@ -78,6 +78,12 @@ fn what_methods_share_is_said_once() {
     let shared = KeptUp { shared_scene: Some(scene()), methods };
     let text = kept_up_sentence(&shared).text;
     assert_eq!(text, "With placement same: recv keeps up to p1; libpcap keeps up at every point.");
+    let mut open = shared.clone();
+    open.methods[0].keeps_up.open = vec![point(0), point(2)];
+    assert_eq!(
+        kept_up_sentence(&open).text,
+        "With placement same: recv keeps up to p1 (at p0, p2 in some visits only); libpcap keeps up at every point."
+    );
     let different = KeptUp { shared_scene: None, ..shared };
     let text = kept_up_sentence(&different).text;
     assert_eq!(text, "recv, placement same keeps up to p1; libpcap, placement same keeps up at every point.");

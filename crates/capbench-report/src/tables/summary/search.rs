@@ -1,5 +1,6 @@
 //! The table of a search: for each goal the highest load that was sustained, and the lowest that was not.
 
+use capbench_judge::search::bound::Trials;
 use capbench_judge::search::ranking::{goals, ranked_goals};
 use capbench_judge::search::{Bound, GoalResult};
 use capbench_results::Results;
@@ -19,7 +20,8 @@ pub(super) fn table(results: &Results) -> Option<Table> {
     let mut has_so_far = false;
     for (search, goal) in ranked_goals(&results.searches) {
         has_so_far |= goal.so_far.is_some();
-        rows.add(set_up_and_number(search).and(goal_fields(goal)), sorted(goal.trials()));
+        let trials = Trials::new(&results.trials, search.plan.burst_frames);
+        rows.add(set_up_and_number(search).and(goal_fields(goal, &trials)), sorted(goal.trials()));
     }
     let caption = "The highest load that was sustained, and the lowest that was not";
     let mut table = rows.table("summary", caption)?.without_empty_columns();
@@ -29,7 +31,7 @@ pub(super) fn table(results: &Results) -> Option<Table> {
     Some(table)
 }
 
-fn goal_fields(goal: &GoalResult) -> Fields {
+fn goal_fields(goal: &GoalResult, trials: &Trials<'_>) -> Fields {
     let (width, result) = match &goal.so_far {
         Some(so_far) => (Some(so_far.relative_width), "so far *"),
         None => (goal.relative_width, quality(goal.status)),
@@ -40,7 +42,7 @@ fn goal_fields(goal: &GoalResult) -> Fields {
         .figure("upper_pps", "not sustained", upper_bound(best_upper(goal)))
         .figure("relative_width_ratio", "width", Cell::number_or_empty(width))
         .words("status", "result", result)
-        .words("limit", "limited by", goal.limited_by().map(limit_word))
+        .words("limit", "limited by", goal.limited_by(trials).map(limit_word))
 }
 
 fn has_bound(goal: &GoalResult) -> bool {
