@@ -147,6 +147,16 @@ trials() {
   note_tests "$tests_passed"
 }
 
+# Each number of the tables of thresholds, times 1.5 and divided by 1.5, has to make a test fail.
+thresholds() {
+  local code=0
+  CARGO_TARGET_DIR=$target/mutated tools/thresholds-mutated -j "$(nproc)" -o "$work/run" >"$work/out" 2>"$work/err" || code=$?
+  # The compiler warns of brackets in the copy of the source.
+  [ "$code" -eq 0 ] || cat "$work/err" "$work/out" >&2
+  tail -n 1 "$work/out" >"$work/note"
+  return "$code"
+}
+
 # A trial during which the clock is set. The host cannot know whether others use its clock: whoever runs this says so.
 clock() {
   [ "$(id -u)" -eq 0 ] || no_host "needs root"

@@ -30,6 +30,7 @@ pub(crate) fn reported(trial: u16) -> Reported {
         driver_counters: [].into(),
         notes: Vec::new(),
         interruption: None,
+        disturbers: None,
         clock: None,
         counts_each_frame: false,
     };

@@ -136,10 +136,10 @@ const PLACES: [PlaceColour; 17] = [
     PlaceColour { key: "corrupt", words: "damaged", colour: of("#7a3b0c", "#c98550") },
 ];
 
-/// Parts of other accounts, by their names.
+/// Parts of other accounts, by their names up to a number.
 const ACCOUNTS: [(&str, Colour); 11] = [
     ("PDR", NEUTRAL),
-    ("with up to 0.1 % loss", NEUTRAL),
+    ("with up to", NEUTRAL),
     ("neither, by the clocks", of("#8a8a8a", "#8f8f8f")),
     ("application", SLOTS[0]),
     ("kernel", SLOTS[1]),
@@ -175,9 +175,14 @@ pub fn colour(role: Role, name: &str, nth: usize) -> Colour {
         Role::Delivered => DELIVERED,
         Role::Unexplained => UNEXPLAINED,
         Role::Place => place(name).unwrap_or(SLOTS[nth % SLOTS.len()]),
-        Role::Account => named(&ACCOUNTS, name).unwrap_or(SLOTS[nth % SLOTS.len()]),
+        Role::Account => named(&ACCOUNTS, without_number(name)).unwrap_or(SLOTS[nth % SLOTS.len()]),
         Role::Judgement => judgement(name).map_or(NEUTRAL, |(_, colour, ..)| *colour),
     }
+}
+
+/// A name up to its first digit: thresholds that it states can change.
+fn without_number(name: &str) -> &str {
+    name.split(|letter: char| letter.is_ascii_digit()).next().unwrap_or(name).trim_end()
 }
 
 /// The method of a series: its name up to the first comma, before placement or load.

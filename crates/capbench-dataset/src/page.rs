@@ -83,6 +83,7 @@ pub fn of_dataset(dataset: &Path, thresholds: Thresholds) -> Result<Report> {
         findings: days::findings(&compared),
         details: Vec::new(),
         caveats: noisy(&figures).into_iter().collect(),
+        disturbers: None,
         sections,
         environment: Vec::new(),
         statements: Vec::new(),

@@ -48,8 +48,11 @@ pub enum FrameCause {
         /// Longest packet in octets.
         limit: u32,
     },
-    /// The interface is a veth whose peer cannot be read. It may pass packets of the usual limit on.
-    UnreadablePeer,
+    /// The interface is a veth whose peer cannot be read.
+    UnreadablePeer {
+        /// Longest packet in octets that it is supposed to pass on.
+        limit: u32,
+    },
     /// The interface passes frames of others on; this one of them has the largest limit.
     Behind {
         /// Name of the other interface.
@@ -212,8 +215,9 @@ fn segmentation(interface: &str, is_elsewhere: bool) -> ActiveOffloads {
 
 /// What the peer of a veth passes on unsegmented. The peer can be in another namespace.
 fn of_peer(side: &Side, tie: Tie) -> LargestFrame {
+    let limit = LEGACY_MOST;
     let unreadable =
-        LargestFrame { octets: LEGACY_MOST.saturating_add(HEADER), cause: FrameCause::UnreadablePeer };
+        LargestFrame { octets: limit.saturating_add(HEADER), cause: FrameCause::UnreadablePeer { limit } };
     let links = side.links();
     let Ok(peer) = links.tied(tie) else { return unreadable };
     let none = LargestFrame::of_mtu(peer.mtu);

@@ -8,9 +8,8 @@
 //! | Did only the kernel's receive work limit a point of a sweep? | `is_kernel_limit` |
 //! | What limited the members of most trials? | [`Limit::of_members`] |
 //! | What stops more members from bringing more? | [`Limit::of_more_members`] |
-//! | Which word has a table for it? | [`LimitedBy`] |
+//! | Which word has a table for it? | [`LimitedBy`], which follows from the limit |
 
-mod by_place;
 mod members;
 pub(crate) mod saved_names;
 
@@ -20,7 +19,6 @@ use crate::thresholds::LASTING_LOSS;
 
 use serde::{Deserialize, Serialize};
 
-pub use by_place::LimitedBy;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::statistics::median;
@@ -132,8 +130,37 @@ impl Limit {
 }
 
 /// Whether more frames wait for the application than any place lost. Next to a backlog, minor losses are not the cause.
-fn is_mostly_buffered(lost: &[LostAt], buffered_frames: u64) -> bool {
+pub(crate) fn is_mostly_buffered(lost: &[LostAt], buffered_frames: u64) -> bool {
     buffered_frames > 0 && lost.first().is_none_or(|most| most.frames <= buffered_frames)
+}
+
+/// What keeps a method from a higher rate without loss, in one word of a table: the place that loses frames, or why there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitedBy {
+    /// The generator sends no more.
+    Generator,
+    /// Noise of the host hides the limit.
+    Noise,
+    /// The application is behind: frames remain in the buffer.
+    Application,
+    /// This place loses frames.
+    Place(Place),
+}
+
+impl LimitedBy {
+    /// The word for a limit. An application that is too slow leaves frames in the buffer, or loses them at a place: the trials at the
+    /// limit show which, by `is_mostly_buffered`. `lost_at` is the place that loses most of them.
+    pub(crate) fn from_limit(
+        limit: Option<Limit>,
+        lost_at: Option<Place>,
+        is_mostly_buffered: bool,
+    ) -> Option<Self> {
+        match limit {
+            Some(Limit::Generator) => Some(Self::Generator),
+            Some(Limit::Application) if is_mostly_buffered || lost_at.is_none() => Some(Self::Application),
+            _ => lost_at.map(Self::Place),
+        }
+    }
 }
 
 /// Whether frames are lost at this place because the kernel has no time for its receive work.
@@ -156,7 +183,7 @@ pub(crate) fn is_generator_limit(trial: &TrialResult) -> bool {
 pub(crate) mod tests {
     use std::time::Duration;
 
-    use super::Limit;
+    use super::{Limit, LimitedBy, is_mostly_buffered};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::ledger::LostAt;
     use capbench_model::loss_pattern::{LossPattern, Spread, Window};
@@ -243,6 +270,32 @@ pub(crate) mod tests {
         };
         assert_eq!(of_place(100), Some(Limit::Application), "20,000 were left");
         assert_eq!(of_place(50_000), Some(Limit::Backlog));
+    }
+
+    #[test]
+    fn a_table_has_the_word_of_the_limit() {
+        let ring = Some(Place::Ring);
+        let place = Some(LimitedBy::Place(Place::Ring));
+        let application = Some(Limit::Application);
+        assert_eq!(LimitedBy::from_limit(application, ring, false), place);
+        assert_eq!(LimitedBy::from_limit(application, ring, true), Some(LimitedBy::Application));
+        assert_eq!(LimitedBy::from_limit(application, None, false), Some(LimitedBy::Application));
+        assert_eq!(
+            LimitedBy::from_limit(Some(Limit::Ring), ring, true),
+            place,
+            "one trial of several was behind"
+        );
+        assert_eq!(LimitedBy::from_limit(Some(Limit::Generator), None, false), Some(LimitedBy::Generator));
+        assert_eq!(LimitedBy::from_limit(None, None, true), None);
+    }
+
+    #[test]
+    fn most_frames_are_buffered_unless_a_place_lost_more() {
+        for (buffered, is_mostly) in [(0, false), (999, false), (1000, true)] {
+            let lost = [LostAt { place: Place::Ring, frames: 1000 }];
+            assert_eq!(is_mostly_buffered(&lost, buffered), is_mostly, "{buffered}");
+        }
+        assert!(is_mostly_buffered(&[], 1) && !is_mostly_buffered(&[], 0));
     }
 
     #[test]

@@ -4,11 +4,16 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | Did the generator send the load? | [`is_load_sent`] for a trial, [`is_published_load_sent`] for one of a publication, [`are_frames_sent`] and [`is_rate_sent`] for numbers |
+//! | Did the generator send the load? | [`is_load_sent`] for a trial, [`are_frames_sent`] and [`is_rate_sent`] for numbers |
+//! | Did it send every frame? | [`TrialResult::shortfall`] |
+//! | Did it send the load that a publication names? | [`is_published_load_sent`] |
+//! | Which frames does the path of a search not forward, unsent ones included? | `frames_not_forwarded` |
+//! | Can unsent frames hide a loss of a soak? | `can_hide_loss` |
 //! | Did one trial sustain its load? | [`is_sustained`]; without the buffered frames [`is_delivered`]; with an allowed loss [`misses_up_to`] |
 //! | Do the trials of a load sustain it? | [`Criteria::classify`] for a search (RFC 9971), [`class_of_repeats`] without one |
 //! | Does a point of a sweep sustain its load? | [`Visits`], by medians |
 //! | Does a soak sustain its load? | [`of_soak`] |
+//! | Is the loss of a trial that the host disturbed the method's own? | [`is_of_method`] |
 //! | Were frames lost in moments only? | [`moments`] |
 //!
 //! A trial that loses nothing shows little if frames were still waiting when sending ended: a longer trial loses them. So
@@ -20,15 +25,15 @@ use capbench_frames::rates::Pps;
 use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::ratio::Ratio;
-use crate::soak::doubts::SoakDoubts;
-use crate::soak::record::SoakRecord;
 use crate::thresholds::{
-    DURATION_ROUNDING_NS, OFFERED_LOAD_ROUNDING, OWN_LOSS_FACTOR, REPRODUCED_LOAD_SHARE, STALL_BACKLOG,
-    UNSATURATED_READ_SHARE, UNSENT_SHARE,
+    DOUBTFUL_SOAK_SHARE, DURATION_ROUNDING_NS, OFFERED_LOAD_ROUNDING, OWN_LOSS_FACTOR, REPRODUCED_LOAD_SHARE,
+    STALL_BACKLOG, UNSATURATED_READ_SHARE, UNSENT_SHARE,
 };
 use moments::is_of_one_moment;
+pub use soak::of_soak;
 
 pub mod moments;
+pub mod soak;
 
 #[cfg(test)]
 mod tests;
@@ -44,25 +49,39 @@ pub enum Sustains {
     Unknown,
 }
 
-/// Whether the generator sent the load of a trial. Frames that the clock's rounding explains are not missing.
+/// Whether the generator sent the load of a trial. Frames that the clock's rounding explains are not missing:
+/// [`TrialResult::shortfall`] has the others.
 pub fn is_load_sent(trial: &TrialResult) -> bool {
     are_frames_sent(trial.intended, trial.intended.saturating_sub(trial.shortfall()))
 }
 
 /// Whether so many of the intended frames are the load.
 pub fn are_frames_sent(intended: u64, sent: u64) -> bool {
-    intended.saturating_sub(sent) as f64 <= UNSENT_SHARE * intended as f64
-}
-
-/// Whether the generator sent the load that a publication names. Unlike in [`is_load_sent`], figures of one load are compared with
-/// printed ones, so less may be missing.
-pub fn is_published_load_sent(trial: &TrialResult) -> bool {
-    trial.sent as f64 >= REPRODUCED_LOAD_SHARE * trial.intended as f64
+    is_rate_sent(sent as f64, intended as f64)
 }
 
 /// Whether a sent rate is the requested load.
 pub fn is_rate_sent(sent_pps: f64, load_pps: f64) -> bool {
     sent_pps >= (1.0 - UNSENT_SHARE) * load_pps
+}
+
+/// Whether the trial has the load that a publication names. This is not [`is_load_sent`]: figures of one load are compared with
+/// printed ones, so less may be missing.
+pub fn is_published_load_sent(trial: &TrialResult) -> bool {
+    trial.sent as f64 >= REPRODUCED_LOAD_SHARE * trial.intended as f64
+}
+
+/// Frames of a trial of a search that a longer trial does not forward, whatever the reason. This is not [`is_load_sent`]: a search
+/// asks which load the whole path forwards (RFC 9971), and the generator is a part of it. So each unsent frame counts like a lost one.
+/// `together` as for [`buffered_frames`].
+pub(crate) fn frames_not_forwarded(trial: &TrialResult, together: u32) -> u64 {
+    trial.lost() + buffered_frames(trial, together) + trial.shortfall()
+}
+
+/// Whether this share of the frames of a soak, which were not sent or only buffered, can hide a loss that matters. This is not
+/// [`is_load_sent`]: a soak shows that hardly anything is lost in a long time, so it allows fewer frames that show nothing.
+pub(crate) fn can_hide_loss(share: f64) -> bool {
+    share > DOUBTFUL_SOAK_SHARE
 }
 
 /// Whether a load is as high as another one, but for whole frames and the last interval.
@@ -130,24 +149,6 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Whether a soak sustained its load: it lost up to `max_loss` of the sent frames, and sent and read its load for the planned time.
-/// Unsent or buffered frames that matter leave it open, unless they could have been lost as well. So do a contradiction, and an end
-/// before the planned time.
-pub fn of_soak(record: &SoakRecord, max_loss: f64) -> Sustains {
-    if record.loss_ratio() > max_loss {
-        return Sustains::No;
-    }
-    let doubts = SoakDoubts::of_record(record);
-    let doubtful = doubts.doubtful_share();
-    if record.is_cut_short() {
-        return Sustains::Unknown;
-    }
-    if doubts.invalid_segments > 0 || doubtful > 0.0 && record.loss_ratio() + doubtful > max_loss {
-        return Sustains::Unknown;
-    }
-    Sustains::Yes
-}
-
 /// What the visits of a point of a sweep show together. A curve over many points needs no single trial: medians are as robust as
 /// the visits are many. So [`Visits::falls_short`] differs from [`is_sustained`] in two ways. A loss in a few visits does not
 /// count, and the rate at which frames were read replaces the buffered frames, since a saved point has only its median.
@@ -197,8 +198,7 @@ pub struct Observation {
     pub load: Pps,
     /// Intended duration. It is also the Trial Effective Duration.
     pub duration: Duration,
-    /// Trial Loss Ratio: lost and unsent frames by intended ones. Unsent frames within the tolerance do not count. Frames that
-    /// were delivered only because the buffer had room until sending ended count as lost.
+    /// Trial Loss Ratio: frames that are not forwarded by intended ones.
     pub loss_ratio: f64,
     /// The loss ratio of the sent frames: the loss of the path.
     pub path_loss_ratio: f64,
@@ -215,7 +215,7 @@ impl Observation {
             number: trial.number,
             load,
             duration,
-            loss_ratio: share(missing + trial.shortfall(), trial.intended),
+            loss_ratio: share(frames_not_forwarded(trial, together), trial.intended),
             path_loss_ratio: share(missing, trial.sent),
             achieved: Pps::new(offered_pps).unwrap_or(load),
         }

@@ -10,11 +10,12 @@ mod tests;
 use std::time::Duration;
 
 pub use capbench_model::thresholds::Threshold;
+use capbench_model::thresholds::{FALSE_ALARMS, LEVEL, SHARED_CORE};
 
 capbench_model::thresholds! {
     // What limited a method.
-    /// A loss from this share of the frames on lasts: it shows a limit. The cause of a smaller one can be a moment in which nobody
-    /// read, and a second trial may not repeat it.
+    /// A loss from this share of the frames on lasts: it shows a limit, of a method, a member or the kernel. The cause of a smaller one can
+    /// be a moment in which nobody read, and a second trial may not repeat it.
     LASTING_LOSS: f64 = 0.01, "of the frames",
         "a choice: 10 ms of a trial of a second, as long as stalls take (docs/evidence/guards.md: 4 to 14 ms)";
     /// The loss is concentrated in single moments if its density in the worst tenth of a second is this many times the
@@ -26,14 +27,33 @@ capbench_model::thresholds! {
     /// The frames that the busiest member gets exceed an equal share by more than this share of it: the members are
     /// unequal.
     UNEQUAL_MEMBER_EXCESS: f64 = 0.1, "of an equal share", "a choice: such a group reads 9 % less than equal members do";
-    /// Relative change of load and delivered rate that counts as livelock: repeats on a busy virtual machine differ by
-    /// 10 %.
-    LIVELOCK_CHANGE: f64 = 0.1, "of the rate", "docs/evidence/recorders.md: rounds on a virtual machine differ by 10 %";
+
+    // Which trials show livelock.
+    /// Of two trials, the one in livelock was offered more by more than this share. Lower loads may be the same load, of which a
+    /// generator sent more in one trial than in the other.
+    LIVELOCK_HIGHER_LOAD: f64 = 0.1, "of the lower load",
+        "a choice: twice what a generator may leave unsent of a load (UNSENT_SHARE)";
+    /// Of two trials, the one in livelock delivered less by more than this share. Trials of a set-up differ by as much by chance.
+    LIVELOCK_LOWER_RATE: f64 = 0.1, "of the higher rate", "docs/evidence/recorders.md: rounds on a virtual machine differ by 10 %";
+    /// At a higher load of a sweep less was delivered by more than this share, if the repeats exclude chance.
+    LIVELOCK_LOWER_RATE_OF_REPEATS: f64 = LIVELOCK_LOWER_RATE / 2.0, "of the higher rate",
+        "a choice: half of the fall that shows livelock without repeats (LIVELOCK_LOWER_RATE)";
+
+    // What used the CPUs of trials besides them.
+    /// Besides one that used more than a trial tolerates, what used this share of a CPU is named, too.
+    SMALLEST_DISTURBER: f64 = 0.02, "of a CPU", "a choice: a process that used 5 % in some trials can have used 2 % of the run";
+    /// Of up to this many processes of one name each is named with its number; more are one disturber.
+    DISTURBERS_BY_NUMBER: usize = 3, "processes", "a choice: as many as a user stops one by one";
+    /// A CPU with less than this part of a process's time is not named.
+    SMALL_PART_OF_DISTURBER: f64 = 0.1, "of its CPU time", "a choice: a process that moved for a moment is on its main CPU";
 
     // Whether a load is sustained.
     /// The generator sent a load if it left no more than this share of it unsent.
     UNSENT_SHARE: f64 = 0.05, "of the load",
         "a choice: a stricter one leaves trials of a busy generator open, a laxer one judges another load";
+    /// Unsent or buffered frames of a soak above this share can hide a loss that matters: its result is in doubt.
+    DOUBTFUL_SOAK_SHARE: f64 = 1e-3, "of the frames",
+        "a choice: below it they hide at most a loss that is called nearly lossless (NEARLY_LOSSLESS_RATIO)";
     /// Up to this share of the frames of a trial may wait when sending ends because of a stall, although the application keeps up
     /// on average. It is as fine as the resolution of usual goals.
     STALL_BACKLOG: f64 = 0.005, "of the delivered frames",
@@ -51,9 +71,10 @@ capbench_model::thresholds! {
         "a choice: stricter than the 0.5 % of the goal pdr (FD.io CSIT), so that a capture is nearly complete";
     /// Loads of one rate differ by up to this share: whole frames, and the last interval.
     OFFERED_LOAD_ROUNDING: f64 = 1e-3, "of the intended load", "a calculation: one frame of a trial of 1000 frames";
-    /// A precision that is coarser than this counts as this one: it would call all limits equal, and confirm any.
+    /// A precision that is coarser than this counts as this one, where limits are compared and where a longer trial confirms one: it would
+    /// call all limits equal, and confirm any.
     COARSEST_PRECISION: f64 = 0.1, "of the load", "a choice: limits that are further apart than a tenth matter to every user";
-    /// Precision that is assumed where no search states one.
+    /// Precision that is assumed where no search states one: of a ranking, and of the limit that a longer trial confirms.
     ASSUMED_PRECISION: f64 = 0.05, "of the load",
         "a choice: between the width of a search (0.5 %) and what rounds on a busy host differ by (10 %)";
     /// Trials at maximum load are of one load if what was sent differs by less than this share.
@@ -76,6 +97,12 @@ capbench_model::thresholds! {
         "a choice: a lower one calls receivers equal that slow the generator unequally";
     /// Limits within this many times the stated precision are equal: each of two intervals is that wide.
     EQUAL_LIMITS_PRECISIONS: f64 = 2.0, "times the precision", "a calculation: two intervals of this width that touch";
+    /// Limits that differ by up to this share are equal, however precise they are, and where all methods were offered one load.
+    EQUAL_LIMITS_LEAST: f64 = 0.05, "of the higher limit",
+        "a choice: a smaller difference matters less than the costs that decide between equal limits";
+    /// Of methods whose limits are not known to be equal, those that sustained at least this share of the highest load come first.
+    ABOUT_HIGHEST_LOAD: f64 = 0.75, "of the highest load",
+        "a choice: as much less as a generator sends to equal methods (EQUAL_GENERATOR_LIMITS)";
     /// A method that is ranked below another one has a higher rate if it is above the other one's by this share.
     HIGHER_RANKED_RATE: f64 = 0.01, "of the rate", "a choice: readers see from about 1 % on that printed rates are out of order";
     /// A single trial does not show how much the next one differs. Its error is taken as this share.
@@ -114,7 +141,9 @@ capbench_model::thresholds! {
         "a choice: a method that captures less is no better than one that captures none";
 
     // Contrasts, effects, scaling, and cost regimes of a sweep.
-    /// Rates of two points that differ by less than this share are equal.
+    /// The probability that chance alone shows one of the differences of a sweep: rises, falls and leads, and their effects.
+    SWEEP_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
+    /// Rates of two points, or of two methods at a point, that differ by less than this share are equal.
     EQUAL_RATES: f64 = 0.01, "of the rate", "a choice: a smaller difference matters to few users, and takes many repeats to show";
     /// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer
     /// repeats.
@@ -152,6 +181,13 @@ capbench_model::thresholds! {
         "a choice: normal errors exceed 4 standard errors upwards in 3 of 100,000 cases; all costs follow from it";
 
     // Comparisons of runs and hosts.
+    /// The probability that chance alone shows one of the changes of a comparison, of runs, methods or hosts.
+    COMPARISON_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
+    /// The confidence level of the interval of each change of a comparison.
+    COMPARISON_LEVEL: f64 = LEVEL, "probability", "convention (LEVEL of capbench-model)";
+    /// The probability that chance alone shows a change on one of the days of a dataset. Each day is a comparison, whose changes are also
+    /// subject to COMPARISON_FALSE_ALARMS.
+    DAYS_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
     /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the load.
     EQUAL_LOADS: f64 = 0.1, "of the higher load",
         "a choice: the cost of a packet is shared by its batch; a stricter one leaves few pairs of runs";
@@ -175,13 +211,17 @@ capbench_model::thresholds! {
     LAST_DAYS: usize = 60, "days", "a choice: two months; with more days each of them needs a larger change";
     /// Figures of the host's speed that differ by less than this share are equal.
     EQUAL_HOST_SPEED: f64 = 0.05, "of the figure", "a choice: as for the cores of trials (SLOWED_CORE)";
+    /// Work in nanoseconds is equal work if its iterations differ by less than this share.
+    EQUAL_ITERATIONS: f64 = 0.05, "of the iterations", "a choice: as for the speed of the host (EQUAL_HOST_SPEED)";
     /// Replaces 0, which has no logarithm. It is below all measured values.
     SMALLEST_COMPARED_VALUE: f64 = 1e-9, "of the measure", "below all measured values";
     /// `examples/sql/regressions.sql` shows a change from this number of standard deviations on. Its test has no correction.
     QUERY_DEVIATIONS: f64 = 3.0, "standard deviations",
-        "a calculation: chance exceeds it in 0.3 % of cases, as for each of 18 set-ups that share FALSE_ALARMS";
+        "a calculation: chance exceeds it in 0.3 % of cases, as for each of 18 set-ups that share COMPARISON_FALSE_ALARMS";
     /// A CPU whose loop takes longer than this is not at full speed.
-    SLOWED_CORE: f64 = 1.05, "times its minimum", "a choice: a third of the way to a shared core (SHARED_CORE)";
+    SLOWED_CORE: f64 = 1.05, "times its minimum", "a choice: a third of the way to a shared core (SHARED_CORE_PACE)";
+    /// Trials on cores slower than this are compared with each other only.
+    SHARED_CORE_PACE: f64 = SHARED_CORE, "times its minimum", "as in the mark of a noisy trial (SHARED_CORE of capbench-model)";
     /// A CPU whose loop takes longer than this shares its core all the time.
     HELD_UP_CORE: f64 = 1.3, "times its minimum", "docs/evidence/guards.md: the least of a shared core";
 
@@ -224,7 +264,8 @@ capbench_model::thresholds! {
         "a choice: a finer one takes more bursts at each point, and a ring changes by more between points";
 
     // Guards of trials.
-    /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each. Rates that differ by less are equal.
+    /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each. Rates that differ by less are equal: that of a link
+    /// and one on it, and the throughput and the maximum rate of a back-to-back test.
     CLOCKS_DIFFERENCE: f64 = 2e-4, "of the rate", "IEEE 802.3: 100 ppm for each clock";
     /// A disturbed trial is repeated up to this many times.
     DISTURBED_TRIAL_REPEATS: u32 = 2, "repeats", "a choice: three tries in all; the user can set it";
@@ -253,14 +294,20 @@ capbench_model::thresholds! {
     /// Frames that a phase has more than rate times duration: the first one is sent at the very start.
     FRAMES_AT_START: f64 = 1.0, "frames", "definition of a rate";
 
+    // What repeated searches show.
+    /// The probability that chance alone puts a method above another one in the order of repeated searches.
+    SEARCH_ORDER_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
+    /// The bounds of a search are distinguished if chance explains their difference with up to this probability.
+    DISTINGUISHED_BOUNDS_BY_CHANCE: f64 = 1.0 - LEVEL, "probability", "convention (LEVEL of capbench-model)";
+
     // Which trial a search runs next.
     /// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
     UNPACED_TRIALS: u32 = 2, "trials", "a choice: one more than a stall spoils";
     /// Maximum number of trials of the self-test: no goal benefits from their traffic.
     MAXIMUM_RATE_TRIALS: usize = 8, "trials",
-        "a choice: two without a pace, and three tries at each of two rates (UNSUSTAINED_RATE_TRIES)";
-    /// Number of tries before a rate counts as not sustained.
-    UNSUSTAINED_RATE_TRIES: usize = 3, "tries", "a choice: a stall spoils one try, and seldom three";
+        "a choice: two without a pace, and three tries at each of two rates (GENERATOR_RATE_TRIES)";
+    /// Tries of the self-test before a rate counts as one that the generator does not sustain.
+    GENERATOR_RATE_TRIES: usize = 3, "tries", "a choice: a stall spoils one try, and seldom three";
     /// Tries that differ by no more than this share are equal. Disturbances by the host are less regular.
     EQUAL_TRIES: f64 = 0.01, "of the rate", "a choice: below the step to the next rate (LOWERED_RATE)";
     /// The next rate, as a share of an unsustained one, if a try came closer than that.
@@ -373,27 +420,24 @@ capbench_model::thresholds! {
         "a choice: more than ticks and the 1.08 times of work in ns on a shared core explain";
     /// A rate that is known less precisely is only a lower bound.
     LOWER_BOUND_PRECISION: f64 = 0.25, "of the rate", "a choice: as for costs (COST_RANGE_ERROR)";
-    /// Visits with which chance alone explains a difference in fewer than 1 of 20 cases.
-    DECIDING_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
-    /// Share of the frames from which on unsent or buffered frames put the result of a soak in doubt.
-    DOUBTFUL_SOAK_SHARE: f64 = 1e-3, "of the frames",
-        "a choice: below it they hide at most a loss that is called nearly lossless (NEARLY_LOSSLESS_RATIO)";
+    /// Visits that an advice or a proposed command asks for: chance alone then explains a difference in fewer than 1 of 20 cases. No
+    /// decision waits for them.
+    ADVISED_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
     /// A soak was cut short if more than this share of its planned time is missing.
     CUT_SOAK_SHARE: f64 = 1e-3, "of the planned time", "a choice: 3.6 s of an hour";
     /// A buffer that grows by less than this share of the growth of the ring has another limit.
     BUFFER_FOLLOWS_RING: f64 = 0.5, "of the ring's growth",
         "a choice: half way between a buffer that is the ring and one that does not depend on it";
-    /// Costs that differ by less than this share are equal: the kernel's clock is coarser.
+    /// A method is not cheaper at a point of a sweep if costs differ by less than this share: the kernel's clock is coarser.
     EQUAL_SWEEP_COSTS: f64 = 0.05, "of the higher cost",
         "a choice: more than two ticks of 10 ms in a trial of a second, which are 2 %";
+    /// Of pairs of method and ring within this share of the least cost, the one with the smallest ring is named.
+    EQUAL_RING_COSTS: f64 = 0.05, "of the higher cost", "a choice: as for methods (EQUAL_SWEEP_COSTS)";
     /// A quantity that changes by this factor between two plateaus is reported with the change.
     CHANGED_QUANTITY_FACTOR: f64 = 1.5, "times",
         "a choice: above the 1.3 to 1.5 times of a shared core (docs/evidence/guards.md)";
     /// A place whose share of the loss changes by this much is reported with the change.
     MOVED_LOSS_SHARE: f64 = 0.25, "of the loss", "a choice: a quarter of the loss shows in a table at once";
-    /// A drop of the delivered rate by less than this share of the higher rate does not count.
-    FALLING_RATE: f64 = 0.05, "of the higher rate",
-        "a choice: half of the change that is a livelock (LIVELOCK_CHANGE), as repeats confirm it";
     /// Shares of members that differ by less are equal.
     EQUAL_MEMBER_SHARES: f64 = 0.01, "of the frames", "a choice: differences that a table of whole per cents does not show";
     /// The worst 100 ms and the worst flow are facts if they lost this many times the mean share.

@@ -107,10 +107,7 @@ impl Counters {
 
     /// Frames lost after they were accepted. `None` if a place is unknown, or all are.
     pub fn dropped(&self) -> Option<u64> {
-        let mut lost =
-            self.losses.iter().filter(|loss| loss.place.is_accepted()).map(|loss| loss.count).peekable();
-        lost.peek()?;
-        lost.sum()
+        lost_behind_capture_point(&self.losses)
     }
 
     /// Whether the method captures with an XDP program, so that frames never reach the stack. Only such a method can lose
@@ -175,6 +172,17 @@ impl Counters {
     pub fn raw(&self, name: &str) -> Option<u64> {
         self.raw.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
+}
+
+/// Frames lost behind the capture point. `None` if one of the counts is unknown, or if there is none.
+pub fn lost_behind_capture_point(losses: &[Loss]) -> Option<u64> {
+    let mut sum = None;
+    for loss in losses {
+        if loss.place.is_accepted() {
+            sum = Some(sum.unwrap_or(0) + loss.count?);
+        }
+    }
+    sum
 }
 
 /// Places that a packet socket, or a card's ring, does not have: it has only one ring or queue.

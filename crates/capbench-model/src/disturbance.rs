@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::disturbers::Disturbers;
 use crate::noise::Noise;
 use crate::thresholds::{
     CLOCK_READING_NS, CLOCK_SLEW_PPM, CLOCK_STEP_NS, SHARED_CORE, SPOILING_FOREIGN_TICKS,
@@ -28,6 +29,9 @@ pub struct Disturbance {
     /// were not examined one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_spread_ns: Option<u64>,
+    /// The processes that used these CPUs besides the trial. Absent in files of versions that did not read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbers: Option<Disturbers>,
 }
 
 /// Changes of the clocks between two moments, relative to CLOCK_MONOTONIC.

@@ -6,7 +6,8 @@
 //! | [`running`], [`counters`], [`generator`] | how an open capture runs, and its counters; how a generator ran |
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`sources`], [`traced_losses`], [`arrivals`] | where each frame went, and where its count comes from |
-//! | [`disturbance`], [`noise`] | disturbances of a trial by the host; reasons for care with its numbers |
+//! | [`completeness`] | what a recording lacks, and which counts must be known for it to be complete |
+//! | [`disturbance`], [`disturbers`], [`noise`] | disturbances of a trial by the host, and the processes behind them; reasons for care with its numbers |
 //! | [`mod@thresholds`] | the numbers that decide what a trial is worth, with unit, reason and source |
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
 //! | [`reasons`] | why a trial shows less than it should |
@@ -36,10 +37,12 @@
 pub mod arrivals;
 pub mod bounded_json;
 pub mod clocks;
+pub mod completeness;
 pub mod counters;
 pub mod csv_text;
 pub mod direction;
 pub mod disturbance;
+pub mod disturbers;
 pub mod environment;
 pub mod error;
 pub mod evidence;

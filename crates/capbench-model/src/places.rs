@@ -95,6 +95,16 @@ impl Place {
         )
     }
 
+    /// Whether frames lost there had reached the program: the kernel and the method had delivered them.
+    pub fn is_in_program(self) -> bool {
+        matches!(self, Self::ApplicationQueue | Self::Writer)
+    }
+
+    /// The place with this name.
+    pub fn from_key(key: &str) -> Option<Self> {
+        ALL.into_iter().chain([Self::Nic, Self::Writer]).find(|place| place.key() == key)
+    }
+
     /// Its name in results files and tables.
     pub const fn key(self) -> &'static str {
         match self {
@@ -123,13 +133,15 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use super::ALL;
+    use super::{ALL, Place};
 
     #[test]
     fn keys_are_those_of_the_results() {
         for place in ALL {
             let key = serde_json::to_value(place).unwrap();
             assert_eq!(key.as_str(), Some(place.key()));
+            assert_eq!(Place::from_key(place.key()), Some(place));
         }
+        assert_eq!((Place::from_key("writer"), Place::from_key("full_file")), (Some(Place::Writer), None));
     }
 }

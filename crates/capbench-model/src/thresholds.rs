@@ -49,8 +49,13 @@ thresholds! {
     /// Parts of a CPU's time may exceed their sum by this factor, because their windows begin and end at other moments.
     CPU_PARTS_EXCESS: f64 = 1.05, "times the sum",
         "a choice: windows that begin 25 ms apart in a trial of a second, at both ends";
+    /// Losses within this time are of one moment. The names of saved members and the words of reports have it, too.
+    LOSS_WINDOW: Duration = Duration::from_millis(100), "time",
+        "a choice: longer than a thread waits for its CPU, and short beside a trial of a second";
     /// Foreign work of up to this share of a CPU's busy time leaves the account of application and kernel on that CPU valid.
     FOREIGN_WORK_IN_ACCOUNT: f64 = 0.05, "of the busy time", "a choice: the cost of a packet is wrong by as much";
+    /// A CPU that was idle for this share of a trial is free for a part of another one.
+    IDLE_CPU_SHARE: f64 = 0.9, "of a trial", "a choice: the rest is interrupts, short tasks and the error of ticks";
     /// With less than this share of the kernel's receive work on the chosen CPU, the work did not follow the placement.
     PLACED_RECEIVE_WORK: f64 = 0.9, "of the receive work", "a choice: other CPUs also receive the control traffic of the host";
     /// The tracer missed receive work if it did not see this share of the runs, and more than those at the ends.
@@ -59,15 +64,18 @@ thresholds! {
     MISSED_RUNS_AT_ENDS: u64 = 3, "runs", "a calculation: one that runs at the end, and one between the readings at either end";
 
     // What disturbs a trial.
-    /// Steal above this share of a CPU's time spoils a trial.
+    /// Steal above this share of a CPU's time spoils a trial, if it is SPOILING_STEAL_TICKS as well. With ticks of 10 ms those decide alone
+    /// in trials of up to 2 s: a smaller share here changes only longer ones.
     SPOILING_STEAL: f64 = 0.01, "of the sending time", "a choice: it costs at most as much as a loss that lasts (1 %)";
-    /// Steal spoils a trial from this number of ticks on: one tick is a large share of a short trial and proves nothing.
+    /// Steal spoils a trial from this number of ticks on, if it is above SPOILING_STEAL as well: one tick is a large share of a short trial
+    /// and proves nothing.
     SPOILING_STEAL_TICKS: u64 = 2, "ticks", "a calculation: the first that one misplaced tick does not explain";
-    /// Other work above this share of a CPU's time spoils a trial.
+    /// Other work above this share of a CPU's time spoils a trial, if it is SPOILING_FOREIGN_TICKS as well. With ticks of 10 ms those decide
+    /// alone in trials of up to 0.8 s.
     SPOILING_FOREIGN_WORK: f64 = 0.05, "of the sending time",
         "a choice: a stricter one marks nearly all trials of a desktop, a laxer one costs a rate";
-    /// Other work spoils a trial from this number of ticks on: most of its inputs are counted in ticks, which can be off by one at
-    /// each end and for each thread of the trial.
+    /// Other work spoils a trial from this number of ticks on, if it is above SPOILING_FOREIGN_WORK as well: most of its inputs are counted
+    /// in ticks, which can be off by one at each end and for each thread of the trial.
     SPOILING_FOREIGN_TICKS: u64 = 4, "ticks", "a calculation: one tick at both ends, for the CPU and for a thread of the trial";
     /// A step of CLOCK_REALTIME, or a suspend. It is far above the error of reading the clocks one by one (microseconds), and far
     /// below any real step (chrony and ntpd slew below about 100 ms).
@@ -78,7 +86,7 @@ thresholds! {
     CLOCK_READING_NS: f64 = 50_000.0, "ns",
         "a choice: 5000 times the error that docs/evidence/guards.md has, for a host that interrupts the reading";
     /// A CPU whose loop takes longer than this shares its core for a part of the time, or its clock was lowered. Turbo clocks differ
-    /// by less with the number of busy cores.
+    /// by less with the number of busy cores. Comparisons put trials above it among those of another pace.
     SHARED_CORE: f64 = 1.15, "times its minimum",
         "a choice: half way to the least of a shared core, which is 1.3 (docs/evidence/guards.md)";
     /// Generators that begin further apart than this share of the sending time spoil a trial: its load is not the planned one at
@@ -98,9 +106,12 @@ thresholds! {
     EQUAL_MEMORY: f64 = 0.01, "of the memory", "a choice: smaller than any module of memory, larger than what a kernel reserves";
 
     // Statistics.
-    /// The confidence level of each single interval.
+    /// The confidence level of each single interval of medians, shares, counts, and constants of the scalability law. Reports show them next
+    /// to each other and state one level, so they agree. Each decision that needs a level has its own row in capbench-judge, which
+    /// refers to this one.
     LEVEL: f64 = 0.95, "probability", "convention";
-    /// The probability of any false finding among all comparisons (family-wise error rate), for any number of comparisons.
+    /// The probability of any false finding among all comparisons of a question (family-wise error rate), for any number of comparisons.
+    /// Only rows of capbench-judge read it: one for each question, which refers to this one and can be changed alone.
     FALSE_ALARMS: f64 = 0.05, "probability", "convention";
     /// Fewest different numbers of workers for a fit of the scalability law.
     SCALABILITY_NUMBERS: usize = 4, "numbers of workers", "a calculation: one more than the law has constants";

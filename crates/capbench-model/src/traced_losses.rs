@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::places::Place;
+
 /// Numbers of frames by drop reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
@@ -112,14 +114,8 @@ impl TracedXdp {
 /// Losses that the tracer saw during a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracedLosses {
-    /// Lost on the sending interface and missing in its counters.
-    pub transmit: LossesByReason,
-    /// Lost in generic XDP on the receiving interface.
-    pub xdp: LossesByReason,
-    /// Refused by the softirq backlog of a CPU on the receiving interface.
-    pub backlog: u64,
-    /// Lost in the stack before the capture point.
-    pub stack: LossesByReason,
+    /// Losses by place, each one of [`Self::PLACES`].
+    pub lost: BTreeMap<Place, LossesByReason>,
     /// Dropped on the sending interface. Unknown whether its counters include them.
     pub unplaced_transmit: LossesByReason,
     /// Dropped on the receiving interface. Unknown whether before or after the capture point.
@@ -143,20 +139,36 @@ pub struct TracedLosses {
 }
 
 impl TracedLosses {
+    /// The places that the ledger books with the tracer's losses: on the sending interface what its counters miss; on the
+    /// receiving one what the backlog of a CPU refused, what generic XDP lost, and what the stack lost before the capture point.
+    pub const PLACES: [Place; 4] = [Place::Transmit, Place::Backlog, Place::Xdp, Place::Stack];
+
+    /// Adds losses with this drop reason at a place.
+    pub fn add(&mut self, place: Place, why: String, count: u64) {
+        self.lost.entry(place).or_default().add(why, count);
+    }
+
+    /// The losses at a place.
+    pub fn lost_at(&self, place: Place) -> &LossesByReason {
+        static NONE: LossesByReason = LossesByReason(BTreeMap::new());
+        self.lost.get(&place).unwrap_or(&NONE)
+    }
+
     /// Frames seen to end on the receiving interface, lost or captured, without those that other counters include.
     pub fn ended(&self) -> u64 {
-        self.xdp.total() + self.stack.total() + self.unplaced.total() + self.after
+        let lost = self.lost_at(Place::Xdp).total() + self.lost_at(Place::Stack).total();
+        lost + self.unplaced.total() + self.after
     }
 
     /// Frames lost in XDP that the method does not count. `unseen` is as for [`Self::in_stack`].
     pub fn xdp(traced: Option<&Self>, attached: Option<bool>, unseen: u64) -> TracedXdp {
         match (traced, attached) {
-            (Some(traced), _) if !traced.xdp.is_empty() => {
-                TracedXdp::Generic { seen: traced.seen(&traced.xdp, unseen), failed: traced.xdp_failures }
+            (Some(traced), _) if !traced.lost_at(Place::Xdp).is_empty() => {
+                TracedXdp::Generic { seen: traced.seen_at(Place::Xdp, unseen), failed: traced.xdp_failures }
             }
             (_, Some(false)) => TracedXdp::NotAttached,
             (Some(traced), Some(true)) if traced.xdp_is_generic => {
-                TracedXdp::Generic { seen: traced.seen(&traced.xdp, unseen), failed: 0 }
+                TracedXdp::Generic { seen: traced.seen_at(Place::Xdp, unseen), failed: 0 }
             }
             (Some(traced), Some(true)) => TracedXdp::InDriver { failed: traced.xdp_failures },
             (_, _) => TracedXdp::Unknown,
@@ -166,7 +178,7 @@ impl TracedLosses {
     /// Frames lost in the stack. `unseen` is the number of frames that must have ended on the receiving interface without the
     /// tracer seeing it. 0 if unknown.
     pub fn in_stack(&self, unseen: u64) -> TracedCount {
-        self.seen(&self.stack, unseen)
+        self.seen_at(Place::Stack, unseen)
     }
 
     /// Reasons to doubt that the tracer saw all losses of the receiving interface.
@@ -176,7 +188,7 @@ impl TracedLosses {
         Doubts { unplaced: self.unplaced.clone(), missed: self.missed, unseen }
     }
 
-    fn seen(&self, lost: &LossesByReason, unseen: u64) -> TracedCount {
-        TracedCount { lost: lost.clone(), doubts: self.doubts(unseen) }
+    fn seen_at(&self, place: Place, unseen: u64) -> TracedCount {
+        TracedCount { lost: self.lost_at(place).clone(), doubts: self.doubts(unseen) }
     }
 }

@@ -27,6 +27,9 @@ pub struct Report {
     pub details: Vec<usize>,
     /// One line each: how noisy the trials are, and what could not be measured.
     pub caveats: Vec<Sentence>,
+    /// The position in `caveats` of what used the CPUs of trials. The text of a report has it after the verdict.
+    #[serde(skip)]
+    pub disturbers: Option<usize>,
     /// Charts with their tables, in reading order.
     pub sections: Vec<Section>,
     /// The host and the settings.

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use capbench_judge::comparison::Comparison;
-use capbench_judge::finding::{Found, Subject, comparison, whole_run};
+use capbench_judge::finding::caveats::Caveat;
+use capbench_judge::finding::{Finding as Fact, Found, Subject, comparison, whole_run};
 use capbench_judge::search::End;
 use capbench_results::Results;
 
@@ -52,6 +53,9 @@ pub fn report(run: &Run) -> Report {
     if picture.is_empty() {
         picture = take_picture(results, &mut sections);
     }
+    let caveats = whole_run::caveats(&whole_run);
+    let is_disturbers = |found: &Found| matches!(found.fact, Fact::Caveat(Caveat::Disturbers(_)));
+    let disturbers = caveats.iter().position(is_disturbers);
     let mut report = Report {
         title: format!("capbench {}", results.command_word().unwrap_or(results.kind().command())),
         subtitle: subtitle(run),
@@ -61,7 +65,8 @@ pub fn report(run: &Run) -> Report {
         summary: tables::summary::table(results),
         findings,
         details,
-        caveats: sentences::caveats::caveats(results),
+        caveats: caveats.into_iter().map(sentences::in_words).collect(),
+        disturbers,
         sections,
         environment: tables::environment::tables(results),
         statements: sentences::statements::of_run(results),
@@ -127,6 +132,7 @@ pub fn of_comparison(subtitle: String, comparison: &Comparison) -> Report {
         findings: comparison::circumstances(comparison).into_iter().map(sentences::in_words).collect(),
         details: Vec::new(),
         caveats: Vec::new(),
+        disturbers: None,
         sections: vec![section],
         environment: Vec::new(),
         statements: Vec::new(),

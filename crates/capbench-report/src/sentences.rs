@@ -6,6 +6,7 @@
 //! | `axes` | the parameters that a sweep can vary |
 //! | `bench` | which method to use, up to which rate, and what the other methods lack |
 //! | `caveats` | how noisy the trials are, and what could not be measured, one line each |
+//! | `disturbers` | what used the CPUs of trials, and what to do about it |
 //! | `comparison` | changes for the worse or better |
 //! | `cpu_tasks` | which CPUs do what, and why the load depends on the receiver |
 //! | `generator` | how a generator ran |
@@ -33,6 +34,7 @@ mod bench;
 pub(crate) mod caveats;
 pub(crate) mod comparison;
 pub mod cpu_tasks;
+mod disturbers;
 pub mod generator;
 mod kernel_time;
 pub mod limits;

@@ -18,7 +18,11 @@ impl Scale {
     const LEAST: f64 = 1e-6;
     const MOST: f64 = 10.0;
     /// Shorter trials are weak evidence: the kernel counts CPU time in ticks of 10 ms, and a ring must be filled often.
-    const LEAST_TRIAL: Duration = Duration::from_millis(300);
+    pub const LEAST_TRIAL: Duration = Duration::from_millis(300);
+    /// Below this scale, trials only check the tool.
+    pub const LEAST_EVIDENCE: f64 = Self::DEFAULT.0 / 2.0;
+    /// The shortest trial that checks the tool.
+    pub const LEAST_CHECK: Duration = Duration::from_millis(50);
     /// From this scale, nothing is made coarser to save time.
     const FULL: f64 = 0.1;
 
@@ -47,7 +51,7 @@ impl Scale {
 
     /// The same with this minimum, below which trials are no evidence.
     pub fn of_at_least(self, published: Duration, least: Duration) -> Duration {
-        let least = if self.0 < Self::DEFAULT.0 / 2.0 { Self::LEAST_TRIAL / 6 } else { least };
+        let least = if self.0 < Self::LEAST_EVIDENCE { Self::LEAST_CHECK } else { least };
         // Durations of whole milliseconds are easy to read.
         let scaled = Duration::from_millis((published.as_secs_f64() * self.0 * 1e3).round() as u64);
         scaled.max(least.min(published))

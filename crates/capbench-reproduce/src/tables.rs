@@ -243,7 +243,7 @@ impl TableBuilder<'_, '_> {
             notes.push(TableNote::Publication { words });
         }
         notes.extend(cannot_run);
-        for note in TableNote::OF_MEASURED {
+        for note in TableNote::of_measured_numbers() {
             if self.is_marked(&note) {
                 notes.push(note);
             }

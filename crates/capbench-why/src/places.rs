@@ -118,7 +118,8 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&XdpProgram>, seconds: f6
     all
 }
 
-/// Drops in front of the point where captures read what the host sends. tx_dropped counts behind it.
+/// Frames that tc and queueing disciplines drop in front of the point where captures read what the host sends. tx_dropped counts
+/// behind it: fidelity.rs names those frames.
 fn of_transmit(traced: Option<&Traced>) -> Lost {
     let (frames, source) = match traced {
         Some(traced) if traced.frames(DropStage::Transmit) > 0 => (

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use capbench_host::accounts::threads::ReceiveThread;
 use capbench_sys::host::affinity::parse_cpu_list;
 
 use crate::sockets::Sockets;
@@ -14,12 +15,6 @@ const TICKS_PER_S: f64 = 100.0;
 
 /// Share of a CPU from which a thread is named as one of those that used it.
 const NOTABLE: f64 = 0.05;
-
-/// Threads by which the kernel itself does receive work. They are not what takes a CPU away from it.
-const OF_RECEIVE_WORK: [&str; 2] = ["ksoftirqd/", POLLING];
-
-/// Names of threads that poll interfaces: this, the interface and a number.
-const POLLING: &str = "napi/";
 
 /// Every thread of the host at one moment, as far as it is visible.
 #[derive(Debug, Clone)]
@@ -119,7 +114,7 @@ impl Snapshot {
                 };
                 let times =
                     if captures { file("schedstat").ok().and_then(|text| parse_times(&text)) } else { None };
-                let allowed = if name.starts_with(POLLING) {
+                let allowed = if matches!(ReceiveThread::parse(&name), Some(ReceiveThread::Napi(_))) {
                     file("status").ok().and_then(|text| allowed_in(&text)).unwrap_or_default()
                 } else {
                     Vec::new()
@@ -186,21 +181,23 @@ impl Scheduled {
 
     /// The kernel's threads that poll an interface of this name.
     pub(crate) fn polling(&self, interface: &str) -> Vec<Polling> {
-        let name = format!("{POLLING}{interface}-");
-        let threads = self.threads.iter().filter(|thread| thread.name.starts_with(&name));
-        let polling = |thread: &Shares| {
-            let is_bound = thread.allowed.len() == 1;
-            let cpus = if is_bound { thread.allowed.clone() } else { vec![thread.cpu] };
-            Polling { thread: thread.thread, cpus }
-        };
-        threads.map(polling).collect()
+        let mut polling = Vec::new();
+        for thread in &self.threads {
+            if ReceiveThread::parse(&thread.name).is_some_and(|kind| kind.polls(interface)) {
+                let is_bound = thread.allowed.len() == 1;
+                let cpus = if is_bound { thread.allowed.clone() } else { vec![thread.cpu] };
+                polling.push(Polling { thread: thread.thread, cpus });
+            }
+        }
+        polling
     }
 
     /// The processes that used a CPU, without `except` and without the kernel's threads of receive work, busiest first.
     pub(crate) fn users_of(&self, cpu: u32, except: Option<u32>) -> Vec<User> {
         let mut users: Vec<User> = Vec::new();
         for thread in &self.threads {
-            let is_receive_work = OF_RECEIVE_WORK.iter().any(|name| thread.name.starts_with(name));
+            // The kernel's own receive work is not what takes a CPU away from it.
+            let is_receive_work = ReceiveThread::parse(&thread.name).is_some();
             if thread.cpu != cpu || !thread.stayed || Some(thread.process) == except || is_receive_work {
                 continue;
             }
@@ -295,10 +292,20 @@ mod tests {
             42,
             0.6,
             0.3,
-            &[(7, "sh", 0.1), (8, "cc1", 0.2), (9, "idle", 0.01), (10, "ksoftirqd/1", 0.5)],
+            &[
+                (7, "sh", 0.1),
+                (8, "cc1", 0.2),
+                (9, "idle", 0.01),
+                (10, "ksoftirqd/1", 0.5),
+                (11, "napi/eth0-7", 0.4),
+                (13, "napi/eth0-fe-8", 0.4),
+                (12, "backlog_napi/1", 0.3),
+            ],
         );
         let users = scheduled.users_of(1, Some(42));
         assert_eq!(in_words(&users).as_deref(), Some("cc1 (8) and 1 more used"));
+        let polling: Vec<u32> = scheduled.polling("eth0").iter().map(|polling| polling.thread).collect();
+        assert_eq!(polling, [11], "eth0-fe is another interface");
         assert_eq!((in_words(&scheduled.users_of(0, None)), scheduled.reader(7)), (None, None));
         assert_eq!(scheduled.reader(42).map(|reading| reading.waited), Some(0.3));
     }

@@ -214,7 +214,7 @@ class Change(TypedDict):
     high: NotRequired[float]
     """Upper limit of the change."""
     low: NotRequired[float]
-    """Lower limit of the change, at the level of `LEVEL`; absent if there are too few trials."""
+    """Lower limit of the change, at the confidence level of comparisons; absent if there are too few trials."""
     middle: float
     """The change that makes both sides equal (Hodges and Lehmann), between the limits."""
 
@@ -593,6 +593,21 @@ CpuId: TypeAlias = int
 """The kernel's number of a logical CPU (`/proc/cpuinfo`, from 0)."""
 
 
+class CpuUser(TypedDict):
+    """The time of a process on a CPU."""
+
+    comm: str
+    """Its name (comm), up to 64 characters. Processes choose their names: it may have any characters."""
+    cpu: int
+    """The CPU on which these of its threads ran last."""
+    is_kernel_thread: NotRequired[bool]
+    """Whether it is a thread of the kernel."""
+    pid: int
+    """Its number, as the reader sees it."""
+    run_ns: int
+    """CPU time of these threads in the window, in nanoseconds. A thread that moved was on other CPUs for a part of it."""
+
+
 class Cpus(TypedDict):
     """The CPUs of a trial."""
 
@@ -631,6 +646,46 @@ class DisturbedTrials(TypedDict):
     """Disturbed trials."""
     trials: int
     """All trials."""
+
+
+class DisturberProcess(TypedDict):
+    """A process."""
+
+    comm: str
+    """Its name (comm), which it chose."""
+    pid: int
+    """Its number."""
+    what: Literal['process']
+
+
+class DisturberProcesses(TypedDict):
+    """Several processes of one name, which are counted for each CPU."""
+
+    comm: str
+    """Their name."""
+    processes: int
+    """How many, on all CPUs."""
+    what: Literal['processes']
+
+
+class DisturberKernelThread(TypedDict):
+    """A thread of the kernel."""
+
+    comm: str
+    """Its name."""
+    what: Literal['kernel_thread']
+
+
+class DisturberHypervisor(TypedDict):
+    """The hypervisor, which ran something else."""
+
+    what: Literal['hypervisor']
+
+
+class DisturberQuota(TypedDict):
+    """The CPU quota of a control group, which stopped capbench."""
+
+    what: Literal['quota']
 
 
 class Emptying(TypedDict):
@@ -1295,6 +1350,17 @@ FrameEnds: TypeAlias = FrameEndsConsumed | FrameEndsDropped | FrameEndsNotConsum
 """Which frames count as dropped behind the capture point."""
 
 
+class FreeCpus(TypedDict):
+    """A CPU for each task. The tasks that shared a CPU share one again."""
+
+    application: int
+    """For the application."""
+    generator: int
+    """For the generator."""
+    kernel: int
+    """For the kernel's receive work."""
+
+
 class Frequency(TypedDict):
     """How the frequencies of CPUs are chosen (Documentation/admin-guide/pm/cpufreq.rst)."""
 
@@ -1371,6 +1437,46 @@ class Held(TypedDict):
     """Their numbers."""
     upper_pps: NotRequired[float]
     """Intended load of the upper bound: the lowest unsustained load. Absent if the trials decide no load."""
+
+
+class HiddenPidNamespace(TypedDict):
+    """capbench runs in a PID namespace, as in a container: processes outside it have no number there (pid_namespaces(7))."""
+
+    why: Literal['pid_namespace']
+
+
+class HiddenMountedHidepid(TypedDict):
+    """/proc shows no processes of other users (hidepid of proc(5))."""
+
+    why: Literal['mounted_hidepid']
+
+
+class HiddenRefused(TypedDict):
+    """The kernel refused to show the times of some threads."""
+
+    why: Literal['refused']
+
+
+class HiddenNoAccount(TypedDict):
+    """The kernel keeps no times of threads."""
+
+    why: Literal['no_account']
+
+
+class HiddenTooMany(TypedDict):
+    """There are more threads than are read."""
+
+    why: Literal['too_many']
+
+
+class HiddenNoProc(TypedDict):
+    """/proc cannot be read."""
+
+    why: Literal['no_proc']
+
+
+Hidden: TypeAlias = HiddenPidNamespace | HiddenMountedHidepid | HiddenRefused | HiddenNoAccount | HiddenTooMany | HiddenNoProc
+"""Why processes may be invisible to capbench."""
 
 
 class HighLoss(TypedDict):
@@ -4138,6 +4244,15 @@ class Thresholds(TypedDict):
     """Minimum change of rates and times, relative to the earlier value."""
 
 
+class Throttled(TypedDict):
+    """What a CPU quota of control groups did to capbench in a window (`cpu.stat`, cgroups(7))."""
+
+    periods: int
+    """Periods in which the group had used up its quota."""
+    stopped_ns: int
+    """How long its threads could not run, in nanoseconds, summed over CPUs."""
+
+
 TimeOfThread: TypeAlias = Literal['work', 'application']
 """What takes the time of a thread."""
 
@@ -4790,21 +4905,37 @@ class Delays(TypedDict):
     """Packet delay variation of RFC 8219 7.3.1 (RFC 5481 4.2): `p99_9_ns - min_ns`."""
 
 
-class Disturbance(TypedDict):
-    """Disturbances by the host during a trial."""
+class DisturberUnnamed(TypedDict):
+    """No process that capbench saw. It started and ended within a trial, or it is hidden."""
 
-    backlog_lasts_ns: NotRequired[int]
-    """How long the kernel's backlog can hold the offered frames, in nanoseconds: it overflows if a CPU stalls for longer. Absent at maximum load, where the path has no backlog, and where the backlog's size is unknown."""
-    clocks: ClockDrift
-    """Steps and slew of the clocks."""
-    cpus: list[CpuDisturbance]
-    """The CPUs of generator, kernel and application, each once."""
-    sending_ns: NotRequired[int]
-    """Duration of sending, in nanoseconds of CLOCK_MONOTONIC: the reference of all shares."""
-    start_spread_ns: NotRequired[int]
-    """How far apart the generators began, in nanoseconds of the receiver's clock. Absent with one generator, and where frames were not examined one by one."""
-    tick_ns: int
-    """The unit of steal and of the kernel's other CPU times, in nanoseconds."""
+    hidden: list[Hidden]
+    """Why processes may be hidden; empty if all can be seen."""
+    what: Literal['unnamed']
+
+
+Disturber: TypeAlias = DisturberProcess | DisturberProcesses | DisturberKernelThread | DisturberUnnamed | DisturberHypervisor | DisturberQuota
+"""Something that uses CPU time."""
+
+
+class Disturbers(TypedDict):
+    """What ran on the CPUs of a trial besides the trial, on one host, between two readings."""
+
+    hidden: NotRequired[list[Hidden]]
+    """Why processes may have been there that are not listed; empty if every process of the host can be seen."""
+    idle_cpus: NotRequired[list[int]]
+    """CPUs that capbench may use, that share no core with a CPU of the trial, and that were idle."""
+    processes: list[CpuUser]
+    """Processes that used a CPU of the trial, the largest time first: up to 16, each with at least 1 % of the window."""
+    reader_pid: int
+    """The process that read them."""
+    reading_ns: int
+    """Duration of both readings together in nanoseconds. Neither is within the trial."""
+    threads: int
+    """Threads in the second reading."""
+    throttled: NotRequired[Throttled]
+    """How often the CPU quota of a control group stopped capbench. Absent if it has none."""
+    window_ns: int
+    """Time between the readings in nanoseconds of CLOCK_MONOTONIC: the reference of the processes' shares."""
 
 
 class Doubts(TypedDict):
@@ -6719,6 +6850,42 @@ class Cpu(TypedDict):
     """Their vendor, as in `/proc/cpuinfo`: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`)."""
 
 
+class CpuUse(TypedDict):
+    """What one disturber used."""
+
+    by: Disturber
+    """What it is."""
+    cpus: list[int]
+    """The CPUs of trials that it used."""
+    location: NotRequired[str]
+    """The generator on whose host it ran; absent on the receiver's host."""
+    share: float
+    """Its CPU time divided by the time from the first to the last trial in which it was seen, without the time between trials. 1 is a whole CPU."""
+    total_ns: int
+    """Its CPU time in these trials."""
+    trials: int
+    """Trials in which it was seen."""
+
+
+class Disturbance(TypedDict):
+    """Disturbances by the host during a trial."""
+
+    backlog_lasts_ns: NotRequired[int]
+    """How long the kernel's backlog can hold the offered frames, in nanoseconds: it overflows if a CPU stalls for longer. Absent at maximum load, where the path has no backlog, and where the backlog's size is unknown."""
+    clocks: ClockDrift
+    """Steps and slew of the clocks."""
+    cpus: list[CpuDisturbance]
+    """The CPUs of generator, kernel and application, each once."""
+    disturbers: NotRequired[Disturbers]
+    """The processes that used these CPUs besides the trial. Absent in files of versions that did not read them."""
+    sending_ns: NotRequired[int]
+    """Duration of sending, in nanoseconds of CLOCK_MONOTONIC: the reference of all shares."""
+    start_spread_ns: NotRequired[int]
+    """How far apart the generators began, in nanoseconds of the receiver's clock. Absent with one generator, and where frames were not examined one by one."""
+    tick_ns: int
+    """The unit of steal and of the kernel's other CPU times, in nanoseconds."""
+
+
 class EffectMoreWorkMorePackets(TypedDict):
     """Dain's first effect: more work per packet, more packets."""
 
@@ -7119,6 +7286,19 @@ class FactComparisonRunsDiffer(TypedDict):
     what: Literal['runs_differ']
 
 
+class FactCaveatDisturbers(TypedDict):
+    """What used the CPUs of trials besides them."""
+
+    about: Literal['caveat']
+    all_trials: int
+    """Trials of the run whose hosts were read."""
+    free_cpus: NotRequired[FreeCpus]
+    """CPUs for the tasks of a trial that nothing else used; absent if there are too few."""
+    used: list[CpuUse]
+    """Each with its share, the largest time first."""
+    what: Literal['disturbers']
+
+
 class FactCaveatNotMeasured(TypedDict):
     """Set-ups that could not be measured."""
 
@@ -7146,6 +7326,8 @@ class Generator(TypedDict):
     """CPU time of its thread in nanoseconds."""
     delivered: NotRequired[int | None]
     """Its frames that reached the application intact, counted once each."""
+    disturbers: NotRequired[Disturbers]
+    """The processes that used its CPUs besides it, on its host. Absent if that is the receiver's host, and in files of versions that did not read them."""
     duplicates: NotRequired[int | None]
     """Repetitions of its frames."""
     failure: NotRequired[str]
@@ -7919,7 +8101,7 @@ class FactCaveatNoisySegments(TypedDict):
     what: Literal['noisy_segments']
 
 
-Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLossPatternWorstFlow | FactLossPatternUnmarkedLoss | FactLossPatternRingLossConfirmed | FactSweepAnswerScales | FactSweepAnswerKeepsUp | FactSweepAnswerLongestBursts | FactSweepAnswerHighestRate | FactSweepLossBegins | FactSweepLossAtNamedPoints | FactSweepHardlyAnyLoss | FactSweepLimitedByKernel | FactSweepPacketCost | FactSweepNoCost | FactSweepLivelock | FactSweepLongestBursts | FactSweepMembersGrowth | FactSweepMembersNeeded | FactSweepMembersLaw | FactSweepEffect | FactSweepCrossing | FactSweepCheapestAtPoints | FactSweepCheapestRing | FactSearchAnswerSustained | FactSearchAnswerLimits | FactSearchAnswerUnsettled | FactSearchAnswerRepeated | FactSearchRanking | FactSearchRepeated | FactSearchGoals | FactSearchNumbers | FactSearchBounds | FactSearchNoBounds | FactSearchMaximumLoad | FactSearchBuffered | FactSearchIncomplete | FactRfc2544AnswerNotRepeatable | FactRfc2544AnswerThroughput | FactRfc2544AnswerLoss | FactRfc2544AnswerTime | FactSoakAnswerLoss | FactSoakAnswerWhenLost | FactSoakAnswerDoubts | FactSoakWorstSegment | FactSoakStoredBursts | FactSoakBuffered | FactSoakFewUnsent | FactSoakAllExplained | FactSoakUnexplained | FactSoakOddFrames | FactSoakNoisy | FactSoakFurtherNoise | FactReproductionAnswerSummary | FactReproductionAnswerMoreVisits | FactReproductionAnswerClaims | FactReproductionAnswerUnfinished | FactReproductionClaim | FactTrialsInvalid | FactTrialsSentUnverified | FactTrialsAccountedFor | FactTrialsUnexplained | FactTrialsGeneratorsTogether | FactTrialsMembersShared | FactTrialsLivelock | FactTrialsLoadDepends | FactTrialsOddFrames | FactTrialsProgramReports | FactTrialsMethodUnverified | FactTrialsStalled | FactTrialsRetried | FactTrialsTracerCost | FactTrialsNoisy | FactQueues | FactBenchVerdictEveryTrialInvalid | FactBenchVerdictNoAnswer | FactBenchVerdictNoTime | FactBenchVerdictUse | FactBenchVerdictOneOf | FactBenchVerdictUseMeanwhile | FactBenchVerdictNoneLossless | FactBenchVerdictNotSent | FactBenchSettle | FactBenchFindHighest | FactBenchUnknown | FactBenchPaused | FactBenchWorse | FactBenchOverload | FactBenchCostsEqual | FactBenchCostsDiffer | FactBenchOtherSetUps | FactComparisonOfRuns | FactComparisonOfMethods | FactComparisonRunsDiffer | FactComparisonNote | FactUnfinished | FactCaveatNoisyTrials | FactCaveatNoisySegments | FactCaveatOneWayAbsolute | FactCaveatOneWayRelative | FactCaveatOneWayUnknown | FactCaveatNotMeasured | FactCaveatLeftOut
+Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLossPatternWorstFlow | FactLossPatternUnmarkedLoss | FactLossPatternRingLossConfirmed | FactSweepAnswerScales | FactSweepAnswerKeepsUp | FactSweepAnswerLongestBursts | FactSweepAnswerHighestRate | FactSweepLossBegins | FactSweepLossAtNamedPoints | FactSweepHardlyAnyLoss | FactSweepLimitedByKernel | FactSweepPacketCost | FactSweepNoCost | FactSweepLivelock | FactSweepLongestBursts | FactSweepMembersGrowth | FactSweepMembersNeeded | FactSweepMembersLaw | FactSweepEffect | FactSweepCrossing | FactSweepCheapestAtPoints | FactSweepCheapestRing | FactSearchAnswerSustained | FactSearchAnswerLimits | FactSearchAnswerUnsettled | FactSearchAnswerRepeated | FactSearchRanking | FactSearchRepeated | FactSearchGoals | FactSearchNumbers | FactSearchBounds | FactSearchNoBounds | FactSearchMaximumLoad | FactSearchBuffered | FactSearchIncomplete | FactRfc2544AnswerNotRepeatable | FactRfc2544AnswerThroughput | FactRfc2544AnswerLoss | FactRfc2544AnswerTime | FactSoakAnswerLoss | FactSoakAnswerWhenLost | FactSoakAnswerDoubts | FactSoakWorstSegment | FactSoakStoredBursts | FactSoakBuffered | FactSoakFewUnsent | FactSoakAllExplained | FactSoakUnexplained | FactSoakOddFrames | FactSoakNoisy | FactSoakFurtherNoise | FactReproductionAnswerSummary | FactReproductionAnswerMoreVisits | FactReproductionAnswerClaims | FactReproductionAnswerUnfinished | FactReproductionClaim | FactTrialsInvalid | FactTrialsSentUnverified | FactTrialsAccountedFor | FactTrialsUnexplained | FactTrialsGeneratorsTogether | FactTrialsMembersShared | FactTrialsLivelock | FactTrialsLoadDepends | FactTrialsOddFrames | FactTrialsProgramReports | FactTrialsMethodUnverified | FactTrialsStalled | FactTrialsRetried | FactTrialsTracerCost | FactTrialsNoisy | FactQueues | FactBenchVerdictEveryTrialInvalid | FactBenchVerdictNoAnswer | FactBenchVerdictNoTime | FactBenchVerdictUse | FactBenchVerdictOneOf | FactBenchVerdictUseMeanwhile | FactBenchVerdictNoneLossless | FactBenchVerdictNotSent | FactBenchSettle | FactBenchFindHighest | FactBenchUnknown | FactBenchPaused | FactBenchWorse | FactBenchOverload | FactBenchCostsEqual | FactBenchCostsDiffer | FactBenchOtherSetUps | FactComparisonOfRuns | FactComparisonOfMethods | FactComparisonRunsDiffer | FactComparisonNote | FactUnfinished | FactCaveatNoisyTrials | FactCaveatNoisySegments | FactCaveatDisturbers | FactCaveatOneWayAbsolute | FactCaveatOneWayRelative | FactCaveatOneWayUnknown | FactCaveatNotMeasured | FactCaveatLeftOut
 """One fact of a run."""
 
 

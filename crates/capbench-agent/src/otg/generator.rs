@@ -402,6 +402,7 @@ impl TransmitEnd for OtgSender<'_> {
             driver_counters: std::collections::BTreeMap::new(),
             notes,
             interruption: None,
+            disturbers: None,
             clock: None,
         })
     }

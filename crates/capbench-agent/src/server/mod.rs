@@ -2,8 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `rules` | what the command line allows |
-//! | `limits` | bounds of what a controller asks for besides |
+//! | `rules` | what a controller may ask for: by the command line, and within bounds |
+//! | `allowed` | interfaces and programs, as the command line names them |
 //! | `lease` | ends an agent that would wait for ever |
 //! | `lock` | one controller at a time uses an interface |
 //! | `own_work` | keeps the agent's own threads off the CPUs that are measured |
@@ -15,9 +15,9 @@
 //! When the connection ends, sending stops. The agent leaves its report of a trial whose frames were sent, and ends with
 //! everything that it opened.
 
+mod allowed;
 mod host;
 mod lease;
-mod limits;
 mod line;
 mod lock;
 mod own_work;
@@ -51,11 +51,12 @@ use crate::message::{
     Prepared, Refusal, Report, Reported, Request, read,
 };
 use crate::waits::Waits;
+pub use allowed::Allowed;
 pub use host::clock_id;
 use lease::Lease;
 pub use lease::{AtEnd, kill_own_process};
 use line::{Call, Line};
-pub use rules::{Allowed, Rules};
+pub use rules::Rules;
 use side::OpenPort;
 pub use spool::Spool;
 

@@ -1,55 +1,36 @@
-//! What the command line of an agent allows its controller.
+//! What an agent allows its controller: by its command line, and so that no number makes it wait for ever or fill the memory.
 
-use std::fmt;
 use std::num::NonZeroU32;
-use std::str::FromStr;
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
-use capbench_lab::live::messages::{Arm, PrepareReceiving};
+use capbench_frames::stamp::{Stamp, StreamId};
+use capbench_lab::live::messages::{Arm, FinishReceiving, PrepareReceiving};
 use capbench_lab::programs;
 use capbench_model::environment::interface::Role;
 use capbench_model::laboratory::Setup;
 use capbench_model::members::Members;
+use capbench_model::thresholds::START_SPREAD;
 use capbench_model::trial::Load;
 use capbench_model::units::ByteCount;
 
-use super::{Called, limits};
+use super::Called;
+use super::allowed::Allowed;
+use crate::error::RefusedCall;
 use crate::message::{Kind, Refusal};
 
-/// One thing that is allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Allowed {
-    /// `send:IF`, `receive:IF`: to send or receive on an interface.
-    Port(Role, String),
-    /// `program:NAME`: to start a program that capbench knows as `cmd:NAME`.
-    Program(String),
-}
+/// The longest waits for frames that a set-up may ask for. RFC 2544 waits 2 s.
+const LONGEST_QUIET: Duration = Duration::from_secs(600);
+const LONGEST_BATCH: Duration = Duration::from_secs(60);
 
-impl FromStr for Allowed {
-    type Err = String;
+/// The longest wait before the first frame that a controller may ask for.
+pub(super) const HEAD_START: Duration = Duration::from_secs(1);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            Some((_, "")) | None => None,
-            Some(("send", interface)) => Some(Self::Port(Role::Transmit, interface.into())),
-            Some(("receive", interface)) => Some(Self::Port(Role::Receive, interface.into())),
-            Some(("program", name)) => Some(Self::Program(name.into())),
-            Some(_) => None,
-        }
-        .ok_or_else(|| format!("\"{text}\" allows nothing; write send:IF, receive:IF or program:NAME"))
-    }
-}
+/// The longest wait for generators that began later.
+const LONGEST_SPREAD: Duration = Duration::from_secs(1);
 
-impl fmt::Display for Allowed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Port(Role::Transmit, interface) => write!(f, "send:{interface}"),
-            Self::Port(Role::Receive, interface) => write!(f, "receive:{interface}"),
-            Self::Program(name) => write!(f, "program:{name}"),
-        }
-    }
-}
+/// A generator without a plan ends up to this late: its CPU may be taken away.
+const LATENESS: Duration = Duration::from_secs(60);
 
 /// Octets around a frame of the largest MTU in a work queue.
 const AROUND: u64 = 128;
@@ -85,6 +66,13 @@ impl Default for Rules {
 impl Rules {
     /// Memory for the buffers of a capture where the command line states none.
     pub const MEMORY: ByteCount = ByteCount(1 << 30);
+
+    /// Whether a capture may be prepared.
+    pub(super) fn check_receiving(&self, asked: &PrepareReceiving) -> Called<()> {
+        self.check_method(asked)?;
+        check_waits(asked)?;
+        self.check_memory(asked)
+    }
 
     /// Whether the buffers of the capture fit into the memory for them: each member has its own.
     pub(super) fn check_memory(&self, asked: &PrepareReceiving) -> Called<()> {
@@ -160,8 +148,10 @@ impl Rules {
 
     /// Whether the load is within the limits.
     pub(super) fn check_load(&self, arm: &Arm) -> Called<()> {
-        limits::check_plan(arm)?;
-        let planned = limits::planned(arm);
+        let planned = planned(arm);
+        // The stamp of a frame has to express the plan.
+        let longest = Duration::from_nanos(Stamp::LAST_PLANNED_NS);
+        check(planned <= longest, RefusedCall::TooLong { longest })?;
         if let Some(limit) = self.max_duration.filter(|limit| planned > *limit) {
             return Err(forbidden(format!(
                 "the agent allows trials of up to {limit:?}, not {planned:?} (--max-duration)"
@@ -193,4 +183,53 @@ impl Rules {
 
 fn forbidden(message: String) -> Refusal {
     Refusal::new(Kind::Privilege, message)
+}
+
+/// How long an armed trial sends by its plan: a burst, as long as its frames take.
+pub(super) fn planned(arm: &Arm) -> Duration {
+    let burst_ns = match arm.load {
+        Load::Burst { frames, .. } => arm.schedule().planned_ns(frames.get()),
+        Load::Rate(_) | Load::Maximum | Load::Step(_) => None,
+    };
+    arm.duration.max(Duration::from_nanos(burst_ns.unwrap_or(0)))
+}
+
+/// How much later another generator of the trial may begin without spoiling it.
+pub(super) fn spread(arm: &Arm) -> Duration {
+    planned(arm).mul_f64(START_SPREAD).min(LONGEST_SPREAD)
+}
+
+/// Whether the receive side ends within a known time, and has a stream for each generator.
+fn check_waits(asked: &PrepareReceiving) -> Called<()> {
+    let (streams, setup) = (asked.streams, &asked.setup);
+    let is_possible = (1..=StreamId::COUNT).contains(&streams);
+    check(is_possible, RefusedCall::Streams { streams, most: StreamId::COUNT })?;
+    let quiet = setup.quiet;
+    check(quiet <= LONGEST_QUIET, RefusedCall::Quiet { quiet, longest: LONGEST_QUIET })?;
+    let batch = setup.capture.retire_timeout.max(setup.capture.spin);
+    check(batch <= LONGEST_BATCH, RefusedCall::Batch { batch, longest: LONGEST_BATCH })
+}
+
+/// Whether the armed trial can have sent this.
+pub(super) fn check_sent(finish: &FinishReceiving, arm: &Arm, streams: u16) -> Called<()> {
+    let all = &finish.sent;
+    check(all.len() <= usize::from(streams), RefusedCall::MoreStreams { sent: all.len(), streams })?;
+    // Each generator rounds its part of the load.
+    let intended =
+        arm.load.intended(arm.duration).map_or(u64::MAX, |frames| frames.saturating_add(streams.into()));
+    let latest = planned(arm).saturating_add(LATENESS);
+    for sent in all {
+        let stream = sent.stream.0;
+        let frames = sent.frames;
+        let end_ns = sent.end_ns;
+        check(u16::from(stream) < streams, RefusedCall::NoStream { stream, streams })?;
+        let most = intended.min(Stamp::LAST_SEQUENCE + 1);
+        check(frames <= most, RefusedCall::MoreFrames { stream, frames })?;
+        check(u128::from(end_ns) <= latest.as_nanos(), RefusedCall::Late { stream, end_ns })?;
+    }
+    Ok(())
+}
+
+fn check(is_right: bool, refused: RefusedCall<'_>) -> Called<()> {
+    if is_right { Ok(()) } else { Err(Refusal::new(Kind::Usage, refused)) }
 }

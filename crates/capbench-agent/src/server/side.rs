@@ -14,7 +14,7 @@ use capbench_lab::programs::Programs;
 use capbench_lab::subject;
 use capbench_model::environment::interface::Role;
 
-use super::{Rules, limits};
+use super::{Rules, rules};
 use crate::error::RefusedCall;
 use crate::message::{Finish, Half, Kind, Prepare, PrepareSide, Prepared, Refusal, Reported};
 
@@ -100,9 +100,7 @@ impl OpenPort {
         let (role, end) = match &prepare.side {
             PrepareSide::Transmit(_) => (Role::Transmit, End::Transmit),
             PrepareSide::Receive(asked) => {
-                rules.check_method(asked)?;
-                limits::check_receiving(asked)?;
-                rules.check_memory(asked)?;
+                rules.check_receiving(asked)?;
                 (Role::Receive, End::Receive)
             }
         };
@@ -122,7 +120,7 @@ impl OpenPort {
     /// How long the armed trial sends, during which its controller is silent.
     pub(super) fn armed_for(&self) -> Duration {
         match &self.stage {
-            Stage::Armed(arm) | Stage::Sent(arm, _) => limits::planned(arm),
+            Stage::Armed(arm) | Stage::Sent(arm, _) => rules::planned(arm),
             Stage::Idle | Stage::Done(_) => Duration::ZERO,
         }
     }
@@ -162,13 +160,13 @@ impl OpenPort {
                 return sent.ok_or_else(|| not_armed("go", go.trial).into());
             }
         };
-        std::thread::sleep(go.head_start.min(limits::HEAD_START));
+        std::thread::sleep(go.head_start.min(rules::HEAD_START));
         let begun = Instant::now();
         match side.go(go).and_then(|()| side.sent()) {
             Ok(sent) => {
                 let end_ns = sent.iter().map(|sent| sent.end_ns).max().unwrap_or_default();
                 let frames = sent.iter().map(|sent| sent.frames).sum();
-                let last_of_others = Duration::from_nanos(end_ns) + limits::spread(&arm);
+                let last_of_others = Duration::from_nanos(end_ns) + rules::spread(&arm);
                 let others = if go.with_others { last_of_others } else { Duration::ZERO };
                 self.rests_until = begun.checked_add(rules.time_of(frames).max(others));
                 self.stage = Stage::Sent(arm, sent.clone());
@@ -210,7 +208,7 @@ impl OpenPort {
             _ => return Err(not_armed("finish", trial).into()),
         };
         if let Finish::Receive(finish) = &finish {
-            limits::check_sent(finish, &arm, self.streams)?;
+            rules::check_sent(finish, &arm, self.streams)?;
         }
         let half = match (&mut self.side, finish) {
             (OpenSide::Transmit(side), Finish::Transmit(finish)) => {

@@ -19,3 +19,5 @@ mod socket_setup;
 pub mod szedata2;
 mod vendor;
 pub mod xdp_count;
+#[cfg(any(feature = "bpf", feature = "dpdk"))]
+mod xdp_socket_losses;

@@ -2,9 +2,8 @@
 
 use capbench_judge::comparison::days::{DayChange, DaysCompared, DaysConclusion};
 use capbench_judge::comparison::{Judgement, Measure, Setup};
-use capbench_judge::thresholds::COMPARED_DAYS;
+use capbench_judge::thresholds::{COMPARED_DAYS, DAYS_FALSE_ALARMS};
 use capbench_model::figures::{many, percent};
-use capbench_model::statistics::FALSE_ALARMS;
 use capbench_report::model::{Cell, Mark, Place as At, Section, Sentence, Table, Unit};
 
 use super::hosts::worse_words;
@@ -124,7 +123,7 @@ pub(super) fn summary(compared: &DaysCompared) -> Option<Table> {
              a change that is not there in one dataset of {:.0}. Of a change that several days show, the clearest day is listed.",
             many(compared.compared as u64, "day", "days"),
             percent(compared.level),
-            1.0 / FALSE_ALARMS
+            1.0 / DAYS_FALSE_ALARMS
         )],
         is_main: true,
     })

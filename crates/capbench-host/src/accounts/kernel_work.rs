@@ -324,6 +324,16 @@ mod tests {
     }
 
     #[test]
+    fn the_tracer_missed_runs_from_one_per_cent_and_four_runs_on() {
+        let cases = [(100, 3, None), (100, 4, Some(4)), (10_000, 99, None), (10_000, 100, Some(100))];
+        for (runs, missed, expected) in cases {
+            let traced = NetRxTime { runs: runs - missed, ..NetRxTime::default() };
+            let work = KernelReceive { traced: Some(traced), net_rx_runs: Some(runs), ..kernel(100, None) };
+            assert_eq!(work.unseen_runs(), expected, "{missed} of {runs}");
+        }
+    }
+
+    #[test]
     fn traced_time_takes_the_place_of_sampled_time() {
         let traced =
             NetRxTime { total_ns: 90, in_processes_ns: 50, in_napi_ns: 10, runs: 3, resolution_ns: 30 };

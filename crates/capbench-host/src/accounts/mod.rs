@@ -7,6 +7,7 @@ pub mod clocks;
 pub mod cpu;
 pub mod irqtime;
 pub mod kernel_work;
+pub mod processes;
 pub mod softnet;
 pub mod threads;
 

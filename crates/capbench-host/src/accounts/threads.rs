@@ -19,7 +19,7 @@ pub struct ThreadTimes {
     pub involuntary_switches: Option<u64>,
 }
 
-/// A kernel thread that takes part in receiving packets.
+/// A kernel thread that takes part in receiving packets. `tracer/softirq.bpf.c` knows those that poll by the same names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReceiveThread {
     /// `ksoftirqd/N`: runs soft interrupts of CPU N under load.

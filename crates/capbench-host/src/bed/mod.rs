@@ -20,6 +20,7 @@ mod sink;
 #[cfg(not(feature = "bpf"))]
 #[path = "no_sink.rs"]
 mod sink;
+mod spare;
 
 use std::sync::{Arc, OnceLock};
 
@@ -36,6 +37,7 @@ pub use port_lock::PortLock;
 pub use privilege::{Privilege, prepare_process};
 pub use side::Side;
 pub use sink::Sink;
+pub use spare::SpareCpus;
 
 /// Options of a virtual pair.
 #[derive(Debug, Clone, PartialEq, Eq)]

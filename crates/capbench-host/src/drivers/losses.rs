@@ -62,7 +62,7 @@ pub fn nic_losses(
 /// Frames in an interface's `rx_dropped` that its driver's own counters explain: those that the driver dropped.
 /// `ndo_get_stats64` of most drivers adds them there; net/core/dev.c adds those that the stack refused.
 pub fn in_receive_drops(driver: Option<&'static Driver>, link: &LinkStats, counters: &[CounterDelta]) -> u64 {
-    // Without the field itself, which contains both.
+    // Without the field itself, which contains both. Of two counters of one loss the larger one counts, so a 0 adds nothing.
     let own = LinkDeltas { rx_dropped: Some(0), ..link.into() };
     let losses = nic_losses(driver, Some(&own), counters);
     let known = by_place(&losses, Place::Driver).fold(0u64, |all, loss| all.saturating_add(loss.count));

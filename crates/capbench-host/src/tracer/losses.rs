@@ -1,7 +1,8 @@
-//! The tracer's part of the ledger: drops by the place that lost the frames.
+//! The tracer's part of the ledger: sums of drops, as [`super::reasons`] books them.
 
 use super::InterfaceTrace;
-use super::reasons::{DropStage, stage_of};
+use super::reasons::{Booking, booking_of, stage_of};
+use capbench_model::environment::interface::Role;
 use capbench_model::traced_losses::TracedLosses;
 
 /// Sorts the counts of both sides during a trial.
@@ -15,36 +16,8 @@ pub fn by_place(transmit: &InterfaceTrace, receive: &InterfaceTrace, xdp_is_gene
         after: receive.consumed,
         ..TracedLosses::default()
     };
-    for (side, trace, receives) in [("transmit", transmit, false), ("receive", receive, true)] {
-        for (kind, count) in &trace.drops {
-            losses.counters.insert(format!("trace.{side}.drop.{kind}"), *count);
-            losses.drops += count;
-            let place = match (stage_of(kind), receives) {
-                (DropStage::Transmit, false) => &mut losses.transmit,
-                (DropStage::Xdp, true) => &mut losses.xdp,
-                (DropStage::Stack, true) => &mut losses.stack,
-                (DropStage::Unknown, true) => &mut losses.unplaced,
-                (DropStage::Unknown, false) => &mut losses.unplaced_transmit,
-                (DropStage::After, true) => {
-                    losses.after += count;
-                    continue;
-                }
-                (DropStage::Backlog, true) => {
-                    losses.backlog += count;
-                    continue;
-                }
-                _ => continue,
-            };
-            place.add(kind.to_string(), *count);
-        }
-        for (name, count) in
-            [("xdp_exception", trace.xdp_exceptions), ("xdp_redirect_err", trace.xdp_redirect_errors)]
-        {
-            if count > 0 {
-                losses.counters.insert(format!("trace.{side}.{name}"), count);
-            }
-        }
-    }
+    add(&mut losses, transmit, Role::Transmit);
+    add(&mut losses, receive, Role::Receive);
     if losses.consumed > 0 {
         losses.counters.insert("trace.receive.consumed".into(), losses.consumed);
     }
@@ -54,10 +27,42 @@ pub fn by_place(transmit: &InterfaceTrace, receive: &InterfaceTrace, xdp_is_gene
     losses
 }
 
+/// Adds the counts of one side.
+fn add(losses: &mut TracedLosses, trace: &InterfaceTrace, role: Role) {
+    let side = match role {
+        Role::Transmit => "transmit",
+        Role::Receive => "receive",
+    };
+    for (kind, count) in &trace.drops {
+        losses.counters.insert(format!("trace.{side}.drop.{kind}"), *count);
+        losses.drops += count;
+        match booking_of(stage_of(kind), role) {
+            Booking::Lost(place) => losses.add(place, kind.to_string(), *count),
+            Booking::Captured => losses.after += count,
+            Booking::Unplaced => {
+                let unplaced = match role {
+                    Role::Transmit => &mut losses.unplaced_transmit,
+                    Role::Receive => &mut losses.unplaced,
+                };
+                unplaced.add(kind.to_string(), *count);
+            }
+            Booking::NotBooked => {}
+        }
+    }
+    for (name, count) in
+        [("xdp_exception", trace.xdp_exceptions), ("xdp_redirect_err", trace.xdp_redirect_errors)]
+    {
+        if count > 0 {
+            losses.counters.insert(format!("trace.{side}.{name}"), count);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::DropKind;
     use super::*;
+    use capbench_model::places::Place;
     use capbench_model::traced_losses::{Doubts, LossesByReason, TracedCount, TracedXdp};
 
     fn lost(reason: &str, frames: u64) -> LossesByReason {
@@ -78,8 +83,10 @@ mod tests {
         let received =
             trace(&[("OTHERHOST", 1000), ("PFMEMALLOC", 2), ("XDP", 5), ("NEW", 1), ("CPU_BACKLOG", 8)]);
         let losses = by_place(&sent, &received, true);
-        assert_eq!((losses.transmit.total(), losses.stack.total(), losses.xdp.total()), (3, 2, 5));
-        assert_eq!(losses.backlog, 8);
+        for (place, frames) in [(Place::Transmit, 3), (Place::Stack, 2), (Place::Xdp, 5), (Place::Backlog, 8)]
+        {
+            assert_eq!(losses.lost_at(place).total(), frames, "{place:?}");
+        }
         assert_eq!(losses.unplaced_transmit, lost("NEWER", 4));
         let doubts = Doubts { unplaced: lost("NEW", 1), ..Doubts::default() };
         assert_eq!(losses.in_stack(0), TracedCount { lost: lost("PFMEMALLOC", 2), doubts });

@@ -1,10 +1,12 @@
-//! The kernel's drop reasons, and which drops are losses of a capture.
+//! The kernel's drop reasons: the stage of each, and where the ledger books a drop of a stage ([`booking_of`]).
 //!
 //! On a link with only a capture, no other part of the kernel needs the frames. After the packet sockets have their copy, the
 //! stack drops the original, for example as OTHERHOST. That is no loss. Only a drop before the packet sockets is a loss. The
 //! order in `__netif_receive_skb_core` (net/core/dev.c) is: generic XDP, removal of the VLAN tag, packet sockets of all
 //! protocols (ETH_P_ALL), tc ingress, netfilter ingress, protocols. So a drop by tc at ingress comes after the capture.
 
+use capbench_model::environment::interface::Role;
+use capbench_model::places::Place;
 use serde::Serialize;
 
 use super::DropKind;
@@ -41,6 +43,37 @@ impl DropStage {
             Self::After => "after the capture",
             Self::Unknown => "unknown where",
         }
+    }
+}
+
+/// What the ledger makes of a drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Booking {
+    /// A loss at this place, one of [`TracedLosses::PLACES`](capbench_model::traced_losses::TracedLosses::PLACES).
+    Lost(Place),
+    /// No loss: the stack ends a frame that reached the capture point.
+    Captured,
+    /// A loss or none: it makes counts of the interface uncertain.
+    Unplaced,
+    /// Nothing: a counter has it, or the frame is none of the trial's.
+    NotBooked,
+}
+
+/// Where the ledger books a drop of this stage on the sending or on the receiving interface of a trial.
+pub fn booking_of(stage: DropStage, role: Role) -> Booking {
+    use Booking::{Captured, Lost, NotBooked, Unplaced};
+    let [sending, receiving] = match stage {
+        DropStage::Transmit => [Lost(Place::Transmit), NotBooked],
+        DropStage::Xdp => [NotBooked, Lost(Place::Xdp)],
+        DropStage::Stack => [NotBooked, Lost(Place::Stack)],
+        DropStage::Backlog => [NotBooked, Lost(Place::Backlog)],
+        DropStage::Counted => [NotBooked, NotBooked],
+        DropStage::After => [NotBooked, Captured],
+        DropStage::Unknown => [Unplaced, Unplaced],
+    };
+    match role {
+        Role::Transmit => sending,
+        Role::Receive => receiving,
     }
 }
 
@@ -205,9 +238,22 @@ impl ReasonNames {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use capbench_model::traced_losses::TracedLosses;
 
     fn reason(name: &str) -> DropStage {
         stage_of(&DropKind { reason: Some(name.into()), function: None })
+    }
+
+    #[test]
+    fn the_ledger_has_an_entry_for_every_place_of_a_booking() {
+        for (stage, _) in [BY_REASON, BY_FAMILY, BY_FUNCTION].concat() {
+            for role in [Role::Transmit, Role::Receive] {
+                if let Booking::Lost(place) = booking_of(stage, role) {
+                    assert!(TracedLosses::PLACES.contains(&place), "{stage:?}: {place:?}");
+                }
+            }
+        }
+        assert_eq!(booking_of(DropStage::Unknown, Role::Receive), Booking::Unplaced);
     }
 
     #[test]

@@ -3,13 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Thresholds;
 use super::left_out::{LeftOut, NotCompared};
 use super::measure::{Better, Measure, Scale};
 use super::setup::Setup;
-use super::{LEVEL, Thresholds};
+use crate::thresholds::{COMPARISON_FALSE_ALARMS, COMPARISON_LEVEL};
 use capbench_model::statistics::holm::corrected;
 use capbench_model::statistics::shift::Groups;
-use capbench_model::statistics::{FALSE_ALARMS, aligned, by_key, least_by_chance, median};
+use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
 
 /// One side of a contrast.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -29,7 +30,7 @@ pub struct Side {
 pub struct Change {
     /// The change that makes both sides equal (Hodges and Lehmann), between the limits.
     pub middle: f64,
-    /// Lower limit of the change, at the level of [`LEVEL`]; absent if there are too few trials.
+    /// Lower limit of the change, at the confidence level of comparisons; absent if there are too few trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Upper limit of the change.
@@ -160,7 +161,7 @@ impl Tested {
             groups.push((scaled(measure, &stratum[THEN]), scaled(measure, &stratum[NOW])));
         }
         let least = least_by_chance(groups.iter().map(|(then, now)| (then.len(), now.len())));
-        let shift = aligned::shift(&groups, LEVEL)?;
+        let shift = aligned::shift(&groups, COMPARISON_LEVEL)?;
         let contrast = Contrast {
             setup: Setup::common(&setups),
             setups: matched.len() as u32,
@@ -240,7 +241,7 @@ fn are_same(one: &[&Matched], other: &[&Matched]) -> bool {
 /// which side.
 fn testable(tested: &[Tested]) -> Vec<bool> {
     for sharing in 1..=tested.len() {
-        let level = FALSE_ALARMS / sharing as f64;
+        let level = COMPARISON_FALSE_ALARMS / sharing as f64;
         let testable: Vec<bool> = tested.iter().map(|tested| tested.is_testable(level)).collect();
         if testable.iter().filter(|is_testable| **is_testable).count() <= sharing {
             return testable;
@@ -263,7 +264,7 @@ pub(crate) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contra
     let mut contrasts = Vec::new();
     for (tested, is_testable) in tested.into_iter().zip(testable) {
         // Equal values on both sides are known not to differ, if there are enough of them for a test.
-        let is_unchanged = tested.is_constant && tested.least <= FALSE_ALARMS;
+        let is_unchanged = tested.is_constant && tested.least <= COMPARISON_FALSE_ALARMS;
         let mut contrast = tested.contrast;
         contrast.corrected = if is_testable { corrected.next() } else { is_unchanged.then_some(1.0) };
         contrast.judgement = contrast.judge(thresholds);
@@ -280,7 +281,7 @@ pub(crate) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32>
         return None;
     }
     // Contrasts of several set-ups are judged together with them.
-    let level = FALSE_ALARMS / contrasts.len().max(1) as f64;
+    let level = COMPARISON_FALSE_ALARMS / contrasts.len().max(1) as f64;
     let mut visits = 2;
     while least_with(visits, paired) > level {
         visits += 1;
@@ -300,7 +301,7 @@ impl Contrast {
     /// The judgement by the corrected probability, and by the size of the change.
     fn judge(&self, thresholds: Thresholds) -> Judgement {
         let Some(corrected) = self.corrected else { return Judgement::TooFewVisits };
-        if corrected > FALSE_ALARMS {
+        if corrected > COMPARISON_FALSE_ALARMS {
             return Judgement::NotShown;
         }
         if let Some(judgement) = self.onset_of_loss() {

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use capbench_model::statistics::FALSE_ALARMS;
-
 use super::hosts::{Figure, Figures, HostsCompared, WorseHosts, of_figures};
 use super::{Contrast, Judgement, Thresholds};
-use crate::thresholds::{COMPARED_DAYS, LAST_DAYS};
+use crate::thresholds::{COMPARED_DAYS, DAYS_FALSE_ALARMS, LAST_DAYS};
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +21,7 @@ pub struct DaysCompared {
     /// Days that have none.
     pub without: usize,
     /// The probability with which chance may explain a change of a day. All days together show a change that is none with
-    /// [`FALSE_ALARMS`].
+    /// [`DAYS_FALSE_ALARMS`].
     pub level: f64,
     /// The changes that are shown, those for the worse first. Of a change that several days show, the clearest day.
     pub changes: Vec<DayChange>,
@@ -83,7 +81,7 @@ pub fn day_by_day(figures: &Figures, thresholds: Thresholds) -> DaysCompared {
             None => without += 1,
         }
     }
-    let level = FALSE_ALARMS / compared.len().max(1) as f64;
+    let level = DAYS_FALSE_ALARMS / compared.len().max(1) as f64;
     let mut changes = Vec::new();
     for judgement in [Judgement::Regression, Judgement::Improvement] {
         changes.extend(shown(&compared, judgement, level));

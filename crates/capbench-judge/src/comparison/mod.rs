@@ -30,13 +30,13 @@ pub mod sampled;
 pub mod samples;
 pub mod setup;
 
-use crate::thresholds::{REPORTED_CHANGE, REPORTED_CHANGE_OF_HOSTS, REPORTED_LOSS_CHANGE};
+use crate::thresholds::{
+    COMPARISON_FALSE_ALARMS, REPORTED_CHANGE, REPORTED_CHANGE_OF_HOSTS, REPORTED_LOSS_CHANGE,
+};
 
 use serde::{Deserialize, Serialize};
 
 use self::note::{ComparisonNote, RunsDifference};
-use capbench_model::statistics::FALSE_ALARMS;
-pub use capbench_model::statistics::LEVEL;
 pub use contrast::{Change, Contrast, Judgement, Side};
 pub use left_out::{LeftOut, NotCompared};
 pub use measure::{Better, Measure, Scale};
@@ -150,7 +150,7 @@ impl Comparison {
             paired,
             hosts: None,
             thresholds,
-            false_alarms: FALSE_ALARMS,
+            false_alarms: COMPARISON_FALSE_ALARMS,
             differences: Vec::new(),
             difference_facts: Vec::new(),
             notes: Vec::new(),

@@ -1,5 +1,10 @@
 //! Compares two runs, set-up by set-up.
 //!
+//! - A pace is how much slower than its fastest loop a CPU was in a trial, in a few classes. Trials of one pace form a stratum:
+//!   only these are compared, so that a slower clock is no difference of the runs.
+//! - A common load is the load at which a bench compares CPU times. It is chosen by the trials, and CPU time per packet depends
+//!   on it, so figures of unlike common loads are left out.
+//!
 //! | file | what |
 //! |---|---|
 //! | `samples` | the figures of a run by set-up, and the trials left out |
@@ -43,7 +48,12 @@ pub fn of_runs(
         check_one_value_each(side, &samples.all, across)?;
         left_out.extend(samples.left_out(side));
     }
-    left_out.extend(remove_unlike_loads(&mut samples, across));
+    let unlike = unlike_loads(&samples, across);
+    for sample in samples.iter_mut().flat_map(|samples| &mut samples.all) {
+        // From here on, set-ups that differ only in these properties are equal.
+        sample.setup = sample.setup.across(across);
+    }
+    left_out.extend(remove_unlike_loads(&mut samples, &unlike));
     let [then_samples, now_samples] = samples.map(|samples| samples.all);
     let mut matched = matched(&then_samples, &now_samples);
     if matched.is_empty() {
@@ -78,9 +88,9 @@ fn is_changed(run: &RunFacts<'_>) -> bool {
 /// The figures of both runs. Where the hosts have the same CPU, the speed of a CPU is relative to its fastest loop in both runs.
 fn samples_of(runs: [&RunFacts<'_>; 2]) -> [Samples; 2] {
     let [then, now] = runs;
-    let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
+    let is_same_cpu_model = then.environment.cpu_model == now.environment.cpu_model;
     let mut samples = runs.map(|run| {
-        let fastest = match is_one_host {
+        let fastest = match is_same_cpu_model {
             true => Fastest::from_trials(then.trials.iter().chain(now.trials)),
             false => Fastest::from_trials(run.trials),
         };
@@ -90,15 +100,10 @@ fn samples_of(runs: [&RunFacts<'_>; 2]) -> [Samples; 2] {
     samples
 }
 
-/// Removes the figures at common loads that differ too much between the runs. The set-ups of the other figures lose the properties
-/// in which they may differ.
-fn remove_unlike_loads(samples: &mut [Samples; 2], across: &[Field]) -> Vec<LeftOut> {
-    let unlike = unlike_loads(samples, across);
+/// Removes the figures of these set-ups, whose common loads differ too much between the runs.
+fn remove_unlike_loads(samples: &mut [Samples; 2], unlike: &[Setup]) -> Vec<LeftOut> {
     let mut left_out = Vec::new();
     for (side, samples) in SIDES.iter().zip(samples) {
-        for sample in &mut samples.all {
-            sample.setup = sample.setup.across(across);
-        }
         let trials_before = number_of_trials(&samples.all);
         samples.all.retain(|sample| !unlike.contains(&sample.setup.common_scene()));
         let trials = trials_before - number_of_trials(&samples.all);

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::measure::Measure;
 use super::sampled::{MeasuredFigure, SampledTrial};
 use super::setup::Setup;
-use crate::thresholds::{HELD_UP_CORE, SLOWED_CORE};
-use capbench_model::thresholds::SHARED_CORE;
+use crate::thresholds::{HELD_UP_CORE, SHARED_CORE_PACE, SLOWED_CORE};
 use capbench_model::trial::{Cpus, TrialResult};
 
 /// One figure.
@@ -68,8 +67,8 @@ impl Fastest {
             let loop_ns = f64::midpoint(speed.before_ns, speed.after_ns);
             slowdown = slowdown.max(loop_ns / fastest_ns.max(f64::MIN_POSITIVE));
         }
-        // Ascending. The second one also marks a trial as noisy, so it is a row of capbench-model.
-        let bounds: [f64; PACES - 1] = [SLOWED_CORE, SHARED_CORE, HELD_UP_CORE];
+        // Ascending.
+        let bounds: [f64; PACES - 1] = [SLOWED_CORE, SHARED_CORE_PACE, HELD_UP_CORE];
         Pace(bounds.iter().filter(|bound| slowdown > **bound).count())
     }
 }

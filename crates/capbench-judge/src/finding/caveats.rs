@@ -9,6 +9,7 @@ use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
+use super::disturbers::{self, DisturbersOfRun, FoundDisturbers};
 use super::noise::NoiseCause;
 use super::{Finding, Found};
 use crate::run::RunFacts;
@@ -38,6 +39,8 @@ pub enum Caveat {
         /// Segments of the soak.
         all_segments: u64,
     },
+    /// What used the CPUs of trials besides them.
+    Disturbers(DisturbersOfRun),
     /// One-way times have an error.
     OneWayAbsolute {
         /// The largest error; absent if the hosts state none.
@@ -109,6 +112,9 @@ pub struct NotMeasuredBecause {
 pub fn find(run: &RunFacts<'_>, missing: &[NotMeasured]) -> Vec<Found> {
     let mut caveats = Vec::new();
     caveats.extend(noise(run));
+    if let Some(FoundDisturbers { fact, trials }) = disturbers::find(run.trials) {
+        caveats.push(found(Caveat::Disturbers(fact), trials));
+    }
     caveats.extend(clocks(run.trials));
     caveats.extend(not_measured(missing));
     caveats.extend(left_out(run.statements));

@@ -15,10 +15,12 @@
 //! | `comparison` | two runs, or methods that took turns |
 //! | `unfinished` | a run without conclusions |
 //! | `caveats`, `noise` | how noisy a run is, and why; what could not be measured |
+//! | `disturbers` | what used the CPUs of trials besides them |
 
 pub mod bench;
 pub mod caveats;
 pub mod comparison;
+pub mod disturbers;
 pub mod loss_pattern;
 pub mod noise;
 pub mod queues;

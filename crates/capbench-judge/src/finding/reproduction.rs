@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Finding, Found, Subject};
 use crate::durations::time_again;
 use crate::reproduction::{Answer, ClaimEvidence, Judgement, Reproduction};
-use crate::thresholds::DECIDING_VISITS;
+use crate::thresholds::ADVISED_VISITS;
 
 /// A fact about a publication.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -171,9 +171,9 @@ fn more_visits(
             open_trials.extend(claim.trials.iter().copied());
         }
     }
-    let visits = most_visits.filter(|visits| *visits < DECIDING_VISITS)?;
+    let visits = most_visits.filter(|visits| *visits < ADVISED_VISITS)?;
     let seconds = seconds_with_deciding_visits(reproductions, trials);
-    Some(found(ReproductionAnswer::MoreVisits { visits, needed: DECIDING_VISITS, seconds }, open_trials))
+    Some(found(ReproductionAnswer::MoreVisits { visits, needed: ADVISED_VISITS, seconds }, open_trials))
 }
 
 /// The time of the same run with enough visits, by the trials of this one.
@@ -182,7 +182,7 @@ fn seconds_with_deciding_visits(reproductions: &[Reproduction], trials: &[TrialR
     for reproduction in reproductions {
         let time = time_again(trials.iter().filter(|trial| reproduction.trials.contains(&trial.number)));
         let visits = reproduction.findings.iter().filter_map(|claim| claim.visits).max().unwrap_or(1);
-        seconds += time.as_secs_f64() * f64::from(DECIDING_VISITS) / f64::from(visits.max(1));
+        seconds += time.as_secs_f64() * f64::from(ADVISED_VISITS) / f64::from(visits.max(1));
     }
     seconds
 }

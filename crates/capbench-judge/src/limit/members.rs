@@ -1,4 +1,14 @@
 //! What limited the members of a method in a trial, from the figures that the trial saved, and what stops more members.
+//!
+//! A member is at its limit if it could not read its frames. These questions are asked in order, and the first yes decides:
+//!
+//! | question | the limit is | why in this order |
+//! |---|---|---|
+//! | Are all members at their limits? | the members, or the CPUs that they share | more members would have read more, whatever else was lost |
+//! | Did the kernel lose more than the members? | the kernel's receive work | frames that it loses reach no member |
+//! | Is no member at its limit? | the load; unknown if frames were lost, or if the kernel slowed the sender | nothing else is left |
+//! | Did one at its limit get more than its part? | how frames are shared | the others had time left |
+//! | Do those at their limits run on the kernel's CPU? | the kernel's receive work | it takes their time; otherwise nothing is known |
 
 use super::{Limit, is_receive_work};
 use crate::sustained::buffered_frames;
@@ -21,8 +31,12 @@ impl Limit {
         Self::Unknown
     }
 
+    /// The first answer of the table above.
     fn of_members_of_trial(trial: &TrialResult) -> Self {
         let members = &trial.members;
+        if members.is_empty() {
+            return Self::Unknown;
+        }
         let (limited, free): (Vec<&Member>, Vec<&Member>) =
             members.iter().partition(|member| is_at_its_limit(trial, member));
         // A card loses frames that a kernel without time left does not take from it.
@@ -41,9 +55,6 @@ impl Limit {
             lost += frames;
         }
         let few = LASTING_LOSS * trial.sent.max(1) as f64;
-        if members.is_empty() {
-            return Self::Unknown;
-        }
         if free.is_empty() {
             let mut cpus: Vec<u32> = members.iter().map(|member| member.cpu).collect();
             cpus.sort_unstable();
@@ -93,8 +104,9 @@ fn among_members(fit: &ScalabilityFit, members: f64) -> Limit {
     if sigma > 0.0 { Limit::Contention } else { Limit::Members }
 }
 
-/// Whether a member could not read its frames: its socket lost some, or frames waited and its CPU had no time left for them while
-/// they were sent. When the last of them was read is known of the slowest member only.
+/// Whether a member could not read its frames: its socket lost some, or frames waited and it was busy all the time while they were
+/// sent. Frames count as waiting, too, where the losses of its socket are unknown. Its CPU time includes that of reading the rest
+/// after sending ended, so it can be longer than sending. When the last frame was read is known of the slowest member only.
 fn is_at_its_limit(trial: &TrialResult, member: &Member) -> bool {
     let loses = member.lost().is_some_and(|lost| lost as f64 > LASTING_LOSS * member.arrived() as f64);
     let is_behind = member.lost().is_none() || buffered_frames(trial, 1) > 0;
@@ -110,10 +122,10 @@ mod tests {
     use capbench_model::members::MemberLoss;
     use capbench_model::trial::{CpuAccount, Emptying, Load, Phase, Profile};
 
-    /// A member on this CPU, of which a share is busy, with these frames of a trial of a second.
-    fn member(cpu: u32, busy: f64, read: u64, lost: u64) -> Member {
+    /// A member on this CPU with these seconds of CPU time and these frames, in a trial that sends for a second.
+    fn member(cpu: u32, cpu_s: f64, read: u64, lost: u64) -> Member {
         let lost = vec![MemberLoss { place: Place::Ring, frames: Some(lost) }];
-        Member { cpu, lost, read, delivered: read, cpu_ns: (busy * 1e9) as u64, ..Member::default() }
+        Member { cpu, lost, read, delivered: read, cpu_ns: (cpu_s * 1e9) as u64, ..Member::default() }
     }
 
     fn trial(members: Vec<Member>) -> TrialResult {
@@ -141,8 +153,8 @@ mod tests {
 
     #[test]
     fn what_was_only_buffered_counts_by_the_cpu_of_its_member() {
-        let behind = |busy: [f64; 2]| {
-            let members = vec![member(2, busy[0], 50_000, 0), member(3, busy[1], 50_000, 0)];
+        let behind = |cpu_s: [f64; 2]| {
+            let members = vec![member(2, cpu_s[0], 50_000, 0), member(3, cpu_s[1], 50_000, 0)];
             let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
             Limit::of_members(&[&TrialResult { emptying, ..trial(members) }])
         };
@@ -183,11 +195,11 @@ mod tests {
             |lost| limit(&[member(2, 1.0, 100_000 - lost, lost), member(3, 1.0, 100_000 - lost, lost)]);
         assert_eq!(loses(800), Limit::Load);
         assert_eq!(loses(1250), Limit::Members);
-        for (busy, found) in [(0.8, Limit::Load), (1.2, Limit::Members)] {
-            let members = vec![member(2, busy, 50_000, 0), member(3, busy, 50_000, 0)];
+        for (cpu_s, found) in [(0.8, Limit::Load), (1.2, Limit::Members)] {
+            let members = vec![member(2, cpu_s, 50_000, 0), member(3, cpu_s, 50_000, 0)];
             let emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
             let trial = TrialResult { emptying, sending_s: 1.0, ..trial(members) };
-            assert_eq!(Limit::of_members(&[&trial]), found, "{busy} s of CPU");
+            assert_eq!(Limit::of_members(&[&trial]), found, "{cpu_s} s of CPU");
         }
     }
 

@@ -1,9 +1,11 @@
 //! What limits the rate that a ranking shows for a method, and whether its order follows these rates.
 
-use capbench_model::trial::TrialResult;
+use capbench_model::ledger::LostAt;
+use capbench_model::trial::{TrialResult, Verdict};
 
 use super::{Question, Ranked, Ranking, SustainedStatus};
-use crate::limit::LimitedBy;
+use crate::limit::{LimitedBy, is_mostly_buffered};
+use crate::sustained::buffered_frames;
 use crate::thresholds::HIGHER_RANKED_RATE;
 
 impl Ranked {
@@ -11,22 +13,30 @@ impl Ranked {
     pub fn lossless_limit(&self, question: Question, trials: &[TrialResult]) -> Option<LimitedBy> {
         let limit = match self.lossless.status {
             SustainedStatus::Unknown => None,
-            SustainedStatus::AtLeast => LimitedBy::from_limit(None, self.limited_by),
+            SustainedStatus::AtLeast => LimitedBy::from_limit(self.limited_by, None, false),
             SustainedStatus::Disturbed => Some(LimitedBy::Noise),
-            SustainedStatus::Between | SustainedStatus::NotReached => {
-                let mut at_bounds = Vec::new();
-                for number in &self.lossless.trials {
-                    at_bounds.extend(trials.iter().find(|trial| trial.number == *number));
-                }
-                LimitedBy::from_trials(&at_bounds)
-                    .or_else(|| LimitedBy::from_limit(self.lost_at, self.limited_by))
-            }
+            SustainedStatus::Between | SustainedStatus::NotReached => self.limit_at_bounds(trials),
         };
         match (question, limit) {
             // No load above that of the user is sent, so the generator limits nothing.
             (Question::CheapestAt { .. }, Some(LimitedBy::Generator)) => None,
             (_, limit) => limit,
         }
+    }
+
+    /// The same, where a load was too high: by the trials at the bounds.
+    fn limit_at_bounds(&self, trials: &[TrialResult]) -> Option<LimitedBy> {
+        let mut losses = Vec::new();
+        let mut buffered = 0;
+        for trial in trials {
+            if trial.verdict != Verdict::Invalid && self.lossless.trials.contains(&trial.number) {
+                losses.extend(trial.losses());
+                buffered += buffered_frames(trial, 1);
+            }
+        }
+        let lost = LostAt::sum(losses);
+        let lost_at = lost.first().map(|most| most.place).or(self.lost_at);
+        LimitedBy::from_limit(self.limited_by, lost_at, is_mostly_buffered(&lost, buffered))
     }
 
     /// The rate up to which it is shown to be lossless.
@@ -102,13 +112,13 @@ mod tests {
 
     #[test]
     fn trials_at_the_bounds_show_where_frames_are_lost_or_wait() {
-        let limit = |lost, after_s| {
-            row(SustainedStatus::Between, 1e5).lossless_limit(Question::HighestRate, &[trial(lost, after_s)])
-        };
+        let too_slow = Ranked { limited_by: Some(Limit::Application), ..row(SustainedStatus::Between, 1e5) };
+        let limit = |lost, after_s| too_slow.lossless_limit(Question::HighestRate, &[trial(lost, after_s)]);
         assert_eq!(limit(1000, 0.0), Some(LimitedBy::Place(Place::Ring)));
         assert_eq!(limit(1000, 0.25), Some(LimitedBy::Application), "20,000 remained in the buffer");
         assert_eq!(limit(0, 0.25), Some(LimitedBy::Application));
-        assert_eq!(limit(0, 0.0), None);
+        let unknown = row(SustainedStatus::Between, 1e5);
+        assert_eq!(unknown.lossless_limit(Question::HighestRate, &[trial(0, 0.0)]), None);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::limit::Limit;
 use crate::sustained::is_rate_sent;
 use crate::thresholds::{
-    ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_PRECISIONS,
-    NEARLY_LOSSLESS_RATIO,
+    ABOUT_HIGHEST_LOAD, ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_LEAST,
+    EQUAL_LIMITS_PRECISIONS, NEARLY_LOSSLESS_RATIO,
 };
 use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::saved::SavedMethod;
@@ -206,8 +206,7 @@ impl Order {
     }
 
     /// Orders the methods of each rank by cost, then by privilege. Those that sustained no load come last. Limits that are not known
-    /// well enough to be equal are first ordered by what the trials show: the highest load that a method sustained, if it differs by
-    /// more than what a generator sends.
+    /// well enough to be equal are first ordered by what the trials show: methods that sustained about the highest load come first.
     fn sort_by_cost(&mut self, margin: f64) {
         let mut groups: Vec<(_, Vec<Ranked>)> =
             by_key(std::mem::take(&mut self.methods), |ranked| self.group(ranked));
@@ -227,7 +226,7 @@ impl Order {
     /// equal, all count.
     fn next_of_group(&self, tied: &[Ranked], are_equal: bool) -> usize {
         let highest_pps = tied.iter().map(|ranked| self.lower_pps(ranked)).fold(0.0, f64::max);
-        let least_pps = if are_equal { 0.0 } else { highest_pps * EQUAL_GENERATOR_LIMITS };
+        let least_pps = if are_equal { 0.0 } else { highest_pps * ABOUT_HIGHEST_LOAD };
         let mut indices = Vec::new();
         let mut candidates = Vec::new();
         for (nth, ranked) in tied.iter().enumerate() {
@@ -306,36 +305,35 @@ impl Order {
         !is_dearer || !self.have_equal_limits(&[best, other], margin)
     }
 
-    /// Whether the limits of these methods are equal at the stated precision: each is known to sustain almost as much as any
-    /// other can. Where all sustained what the generator sent, it cannot distinguish their limits, unless it sent some of them
-    /// far less than others.
-    fn have_equal_limits(&self, tied: &[&Ranked], margin: f64) -> bool {
+    /// Whether the limits of these methods are equal: the lowest load that one of them is shown to sustain is at least a share of the
+    /// highest limit that one of them can have. The first case that applies decides the share. Nothing else decides what is equal.
+    ///
+    /// 1. One method: any share, if it is shown to sustain a load.
+    /// 2. All sustained what the generator sent: [`EQUAL_GENERATOR_LIMITS`]. Beyond what it sent they are not compared.
+    /// 3. Others: below 1 by [`EQUAL_LIMITS_PRECISIONS`] times the precision, or by [`EQUAL_LIMITS_LEAST`] if that is more. A precision
+    ///    counts up to [`COARSEST_PRECISION`].
+    fn have_equal_limits(&self, tied: &[&Ranked], precision: f64) -> bool {
         if let [one] = tied {
             return self.shown(one).is_some();
         }
-        let mut lowest = f64::INFINITY;
-        let mut highest = 0.0_f64;
-        // The highest limit that any of them can have; infinite if it is unknown.
-        let mut most = 0.0_f64;
+        let mut lowest_pps = f64::INFINITY;
+        // Infinite if it is unknown of one of them.
+        let mut highest_possible_pps = 0.0_f64;
         let mut are_at_least = true;
         for ranked in tied {
-            let lower = self.lower_pps(ranked);
+            let lower_pps = self.lower_pps(ranked);
             let limit = self.limit(ranked);
-            lowest = lowest.min(lower);
-            highest = highest.max(lower);
-            if limit.status == SustainedStatus::AtLeast {
-                // Beyond what the generator sends they are not compared.
-                most = most.max(lower);
-            } else {
-                are_at_least = false;
-                most = most.max(limit.at_most_pps.unwrap_or(f64::INFINITY));
-            }
+            let is_at_least = limit.status == SustainedStatus::AtLeast;
+            let possible_pps =
+                if is_at_least { lower_pps } else { limit.at_most_pps.unwrap_or(f64::INFINITY) };
+            lowest_pps = lowest_pps.min(lower_pps);
+            highest_possible_pps = highest_possible_pps.max(possible_pps);
+            are_at_least &= is_at_least;
         }
-        if are_at_least && lowest >= highest * EQUAL_GENERATOR_LIMITS {
-            return true;
-        }
-        let precisions = EQUAL_LIMITS_PRECISIONS * margin.min(COARSEST_PRECISION);
-        lowest >= most * (1.0 - precisions.max(ASSUMED_PRECISION))
+        let width = EQUAL_LIMITS_PRECISIONS * precision.min(COARSEST_PRECISION);
+        let least_share =
+            if are_at_least { EQUAL_GENERATOR_LIMITS } else { 1.0 - width.max(EQUAL_LIMITS_LEAST) };
+        lowest_pps >= highest_possible_pps * least_share
     }
 }
 

@@ -5,7 +5,7 @@ use capbench_model::saved::SavedMethod;
 use capbench_model::work::Work;
 
 use super::{Question, Scene};
-use crate::thresholds::DECIDING_VISITS;
+use crate::thresholds::ADVISED_VISITS;
 
 /// The words of the command that settles which of these methods is better, without the program. It measures each method so often
 /// that chance alone no longer explains a difference: as many searches, or visits of the load.
@@ -16,7 +16,7 @@ pub(super) fn words_to_settle(question: Question, methods: &[SavedMethod], scene
             vec!["bench".into(), "--rate".into(), pps.to_string(), "--visits".into()]
         }
     };
-    words.push(DECIDING_VISITS.to_string());
+    words.push(ADVISED_VISITS.to_string());
     let methods: Vec<String> = methods.iter().map(ToString::to_string).collect();
     words.extend(["--method".into(), methods.join(",")]);
     words.extend(["--size".into(), scene.frame_size.to_string()]);

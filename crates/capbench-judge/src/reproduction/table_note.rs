@@ -38,12 +38,14 @@ pub enum TableNote {
 }
 
 impl TableNote {
-    /// What marks of measured numbers mean.
-    pub const OF_MEASURED: [Self; 3] = [
-        Self::LoadNotReached,
-        Self::Buffered { above: BUFFERED_SHARE },
-        Self::LoadNotReachedAndBuffered { above: BUFFERED_SHARE },
-    ];
+    /// The notes that say what the marks of measured numbers mean.
+    pub fn of_measured_numbers() -> [Self; 3] {
+        [
+            Self::LoadNotReached,
+            Self::Buffered { above: BUFFERED_SHARE },
+            Self::LoadNotReachedAndBuffered { above: BUFFERED_SHARE },
+        ]
+    }
 
     /// The letter after the numbers that it explains; `None` if it explains the whole table.
     pub const fn mark(&self) -> Option<char> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Ended, MaximumRate};
 use crate::bursts::Percent;
 use crate::thresholds::LOSSLESS_TRIALS_IN_SUCCESSION;
-use capbench_model::trial::Verdict;
+use capbench_model::trial::{TrialResult, Verdict};
 
 /// The outcome of the test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -49,11 +49,28 @@ pub struct LossPoint {
     pub trial: u32,
 }
 
+impl LossPoint {
+    /// The point of a trial at this share of the maximum rate.
+    pub fn new(load: Percent, maximum: &MaximumRate, trial: &TrialResult) -> Self {
+        Self {
+            load_percent: load.get(),
+            offered_percent: trial.offered_pps * 100.0 / maximum.pps.get(),
+            loss_percent: trial.sent_loss_ratio() * 100.0,
+            intended: trial.intended,
+            sent: trial.sent,
+            delivered: trial.delivered,
+            generator_limited: trial.shortfall() > 0,
+            verdict: trial.verdict,
+            trial: trial.number,
+        }
+    }
+}
+
 impl FrameLossOutcome {
     /// Whether the last trials in succession sent all intended frames and lost none.
     pub fn is_clean(&self) -> bool {
         let last = self.points.iter().rev().take(LOSSLESS_TRIALS_IN_SUCCESSION);
-        let clean = last.filter(|point| !point.generator_limited && point.sent == point.delivered);
+        let clean = last.filter(|point| !point.generator_limited && point.loss_percent == 0.0);
         clean.count() == LOSSLESS_TRIALS_IN_SUCCESSION
     }
 }

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use super::database::{Bounds, Database};
 use crate::sustained::moments::Moments;
-use crate::sustained::{Criteria, Observation, buffered_frames};
+use crate::sustained::{Criteria, Observation, buffered_frames, frames_not_forwarded};
+use crate::thresholds::DISTINGUISHED_BOUNDS_BY_CHANCE;
 use capbench_model::ledger::LostAt;
-use capbench_model::statistics::LEVEL;
 use capbench_model::statistics::counts::{self, Hits};
 use capbench_model::trial::{Phase, TrialResult};
 
@@ -52,11 +52,6 @@ impl<'t> Trials<'t> {
     /// The number of frames that the load sends at once.
     pub(super) fn burst_frames(&self) -> u32 {
         self.burst_frames
-    }
-
-    /// Frames of a trial that were delivered only because the buffer had room for them.
-    fn backlogged(&self, trial: &TrialResult) -> u64 {
-        buffered_frames(trial, self.burst_frames)
     }
 }
 
@@ -107,9 +102,8 @@ impl Backlogged {
         let mut frames = 0;
         let mut all_frames = 0;
         for trial in high {
-            let backlogged = trials.backlogged(trial);
-            frames += backlogged;
-            all_frames += backlogged + trial.lost() + trial.shortfall();
+            frames += buffered_frames(trial, trials.burst_frames);
+            all_frames += frames_not_forwarded(trial, trials.burst_frames);
         }
         (frames > 0).then_some(Self { frames, all_frames })
     }
@@ -273,13 +267,13 @@ impl BoundsDistinction {
     pub(super) fn from_bounds(seen: &Database, criteria: &Criteria, bounds: Bounds) -> Option<Self> {
         let mut interval = Interval::between(seen, criteria, bounds.lower?, bounds.upper?);
         let by_chance = interval.by_chance();
-        if by_chance <= 1.0 - LEVEL {
+        if by_chance <= DISTINGUISHED_BOUNDS_BY_CHANCE {
             return Some(Self { by_chance, nearest: None });
         }
         // Every step is one more comparison (Bonferroni).
         let steps = (interval.below.len() + interval.above.len()) as f64;
         while interval.widen() {
-            if interval.by_chance() * steps <= 1.0 - LEVEL {
+            if interval.by_chance() * steps <= DISTINGUISHED_BOUNDS_BY_CHANCE {
                 return Some(Self { by_chance, nearest: Some([interval.from_pps, interval.to_pps]) });
             }
         }
@@ -288,7 +282,7 @@ impl BoundsDistinction {
 
     /// Whether trials distinguish the bounds.
     pub fn is_significant(&self) -> bool {
-        self.by_chance <= 1.0 - LEVEL
+        self.by_chance <= DISTINGUISHED_BOUNDS_BY_CHANCE
     }
 }
 

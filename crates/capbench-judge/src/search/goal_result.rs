@@ -11,7 +11,7 @@ use super::database::{Bounds, Database};
 use super::end::End;
 use super::goal::{Goal, seconds};
 use super::maximum::{MaximumLoad, MaximumSource};
-use crate::limit::{Limit, LimitedBy};
+use crate::limit::{Limit, LimitedBy, is_mostly_buffered};
 use crate::sustained::Criteria;
 use crate::sustained::moments::Moments;
 
@@ -191,13 +191,11 @@ impl GoalResult {
 
     /// What limits its load, in one word of a table, by the upper bound that [`Self::best_upper`] gives.
     pub fn limited_by(&self) -> Option<LimitedBy> {
-        let mut at_bound = None;
-        if let Some(upper) = self.best_upper() {
-            let lost = upper.losses.as_ref().map_or(&[][..], |losses| &losses.lost);
-            at_bound =
-                LimitedBy::from_losses(lost, upper.backlogged.map_or(0, |backlogged| backlogged.frames));
-        }
-        at_bound.or_else(|| LimitedBy::from_limit(None, self.limit))
+        let Some(upper) = self.best_upper() else { return LimitedBy::from_limit(self.limit, None, false) };
+        let lost = upper.losses.as_ref().map_or(&[][..], |losses| &losses.lost);
+        let buffered = upper.backlogged.map_or(0, |backlogged| backlogged.frames);
+        let lost_at = lost.first().map(|most| most.place);
+        LimitedBy::from_limit(self.limit, lost_at, is_mostly_buffered(lost, buffered))
     }
 
     /// When frames were lost at the upper bound, if in single moments and not because the load was too high.
@@ -334,6 +332,9 @@ mod tests {
         let losses = Losses::from_trials(&trials.iter().collect::<Vec<_>>());
         let bound = Bound { trials: vec![1, 2, 3], losses, ..upper(100, 20_000) };
         assert!(bound.is_too_much_to_take(), "all buffered frames are more than all lost ones");
-        assert_eq!(limit(&bound, &Trials::new(&trials, 1)), Some(Limit::Ring));
+        let found = limit(&bound, &Trials::new(&trials, 1));
+        assert_eq!(found, Some(Limit::Ring));
+        let of_table = GoalResult { limit: found, ..result(Some(bound), None) }.limited_by();
+        assert_eq!(of_table, Some(LimitedBy::Place(Place::Ring)));
     }
 }

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::bound::Bound;
 use super::goal_result::{GoalResult, Status};
 use super::outcome::SearchOutcome;
+use crate::thresholds::SEARCH_ORDER_FALSE_ALARMS;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
-use capbench_model::statistics::{FALSE_ALARMS, by_key, holm, least_by_chance, median};
+use capbench_model::statistics::{by_key, holm, least_by_chance, median};
 use capbench_model::trial::SizeLabel;
 
 /// The ranked methods of one scene by one goal. A scene is a set-up without method.
@@ -184,7 +185,7 @@ fn compare_methods(rankings: &mut [Ranking]) {
 
 /// Searches per method with which the clearest order is distinguished among this number of comparisons.
 fn needed(comparisons: usize) -> usize {
-    let level = FALSE_ALARMS / comparisons.max(1) as f64;
+    let level = SEARCH_ORDER_FALSE_ALARMS / comparisons.max(1) as f64;
     let mut searches = 2;
     while least_by_chance([(searches, searches)]) > level {
         searches += 1;
@@ -206,7 +207,7 @@ impl Ranking {
     /// Whether a method is above the next by more than chance explains; `None` if there are too few searches.
     pub fn is_above_next(&self, nth: usize) -> Option<bool> {
         self.has_enough_searches()
-            .then(|| self.by_chance.get(nth).is_some_and(|by_chance| *by_chance <= FALSE_ALARMS))
+            .then(|| self.by_chance.get(nth).is_some_and(|by_chance| *by_chance <= SEARCH_ORDER_FALSE_ALARMS))
     }
 }
 
@@ -345,5 +346,36 @@ impl Repeated {
             without,
             trials,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ranked, Ranking};
+
+    #[test]
+    fn a_method_is_above_the_next_if_chance_explains_it_in_fewer_than_one_of_20_cases() {
+        let mut methods = Vec::new();
+        for method in ["packet-v3", "recv"] {
+            methods.push(Ranked {
+                method: method.into(),
+                lower: vec![1e5, 1e5],
+                upper: vec![1e5, 1e5],
+                trials: Vec::new(),
+            });
+        }
+        let mut ranking = Ranking {
+            goal: "ndr".into(),
+            frame_size: None,
+            placement: None,
+            work: None,
+            methods,
+            by_chance: Vec::new(),
+            needed: 2,
+        };
+        for (by_chance, is_above) in [(0.048, true), (0.052, false)] {
+            ranking.by_chance = vec![by_chance];
+            assert_eq!(ranking.is_above_next(0), Some(is_above), "{by_chance}");
+        }
     }
 }

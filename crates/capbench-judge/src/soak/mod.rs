@@ -1,6 +1,5 @@
-//! The record of a soak, whose size is bounded for any duration, the segments that it adds up, and what puts its result in doubt.
+//! The record of a soak, whose size is bounded for any duration, and the segments that it adds up.
 
-pub mod doubts;
 pub mod noise;
 pub mod record;
 pub mod segment;

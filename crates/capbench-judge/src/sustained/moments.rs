@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::buffered_frames;
 use crate::thresholds::{LASTING_LOSS, LASTING_LOSS_WINDOWS, MOMENTARY_LOSS_DENSITY, STALL_WINDOWS};
+use capbench_model::loss_pattern::windows_in;
 use capbench_model::trial::TrialResult;
 
 /// Whether most of the lost frames of a trial were consecutive, or all were in one of several windows of 100 ms.
@@ -76,7 +77,7 @@ impl Moments {
         let mut all = Self::default();
         for trial in trials {
             if trial.lost() == 0 {
-                all.windows += (trial.sending_s * 10.0).ceil() as u64;
+                all.windows += windows_in(trial.sending_s);
                 continue;
             }
             let pattern = trial.loss_pattern.as_ref()?;

@@ -48,6 +48,15 @@ fn a_load_is_sent_if_no_more_than_a_twentieth_is_missing() {
 }
 
 #[test]
+fn a_search_counts_each_unsent_frame_like_a_lost_one() {
+    let trial = trial(97_000, 1000);
+    assert!(is_load_sent(&trial));
+    let load = Pps::new(1e5).unwrap();
+    let seen = Observation::of_trial(&trial, load, Duration::from_secs(1), 1);
+    assert_eq!((seen.loss_ratio, seen.path_loss_ratio), (0.04, 1000.0 / 97_000.0));
+}
+
+#[test]
 fn a_trial_with_a_loss_sustains_its_load_up_to_an_allowed_share() {
     let lossy = trial(100_000, 100);
     assert!(!is_sustained(&lossy) && !is_delivered(&lossy) && !captures_all(&lossy));

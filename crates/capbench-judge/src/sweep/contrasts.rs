@@ -7,10 +7,10 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{Reading, Series, Swept};
-use crate::thresholds::{CONTRASTED_POINTS, EQUAL_RATES};
+use crate::thresholds::{CONTRASTED_POINTS, EQUAL_RATES, SWEEP_FALSE_ALARMS};
 use capbench_model::statistics::holm::corrected;
+use capbench_model::statistics::median;
 use capbench_model::statistics::ranks::{Stratum, against, by_chance};
-use capbench_model::statistics::{FALSE_ALARMS, median};
 use capbench_model::trial::TrialResult;
 
 /// How likely chance alone causes a difference somewhere among all comparisons of a question.
@@ -43,7 +43,7 @@ impl Evidence {
 
     /// Whether chance does not explain the difference.
     pub fn excludes_chance(self) -> bool {
-        self.by_chance <= FALSE_ALARMS
+        self.by_chance <= SWEEP_FALSE_ALARMS
     }
 }
 

@@ -8,9 +8,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::thresholds::CONTRASTED_POINTS;
+use crate::thresholds::{CONTRASTED_POINTS, SWEEP_FALSE_ALARMS};
 
-use capbench_model::statistics::FALSE_ALARMS;
 use capbench_model::statistics::shift::{Groups, largest};
 
 /// A comparison of two groups of repeats at neighbouring points.
@@ -67,13 +66,13 @@ impl Limits {
 
     /// The basis of the figure.
     pub(super) fn basis(&self) -> LimitBasis {
-        LimitBasis { points: self.width, comparisons: self.blocks.len(), level: 1.0 - FALSE_ALARMS }
+        LimitBasis { points: self.width, comparisons: self.blocks.len(), level: 1.0 - SWEEP_FALSE_ALARMS }
     }
 }
 
 /// The limit of each comparison, at its share of the level; `None` if one of them has too few repeats for that.
 fn limits_of_blocks(comparisons: &[ComparedBlock]) -> Option<Vec<BlockLimit>> {
-    let level = FALSE_ALARMS / comparisons.len() as f64;
+    let level = SWEEP_FALSE_ALARMS / comparisons.len() as f64;
     let mut limits = Vec::new();
     for ComparedBlock { first_point, strata } in comparisons {
         limits.push(BlockLimit { first_point: *first_point, factor: largest(strata, level)? });
@@ -111,6 +110,7 @@ mod tests {
     #[test]
     fn as_few_points_are_put_together_as_repeats_allow() {
         assert_eq!(limits_with(1), None);
+        assert_eq!(limits_with(2).unwrap().basis().points, 3);
         assert_eq!(limits_with(4).unwrap().basis().points, 2);
         let limits = limits_with(8).unwrap();
         assert_eq!(limits.basis(), LimitBasis { points: 1, comparisons: 10, level: 0.95 });

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`axis`] | the kinds of varied parameters |
 //! | [`outcome`], [`back_to_back`] | the saved data, with its trials; [`capbench_model::statistics`] summarises and compares repeats |
+//! | [`onset`] | where loss begins |
 //! | [`contrasts`], `limits` | differences beyond chance, and excluded differences |
 //! | [`scaling`], [`members_growth`] | how the rate grows with the number of members, and what stops it: as saved; from the trials |
 //! | [`regimes`], [`effects`] | the cost of a packet at each point; whether the effects of Dain (2004) appear |
@@ -16,6 +17,7 @@ pub mod effects;
 pub(crate) mod for_tests;
 mod limits;
 pub mod members_growth;
+pub mod onset;
 pub mod outcome;
 pub mod regimes;
 pub mod scaling;

@@ -2,6 +2,7 @@
 //!
 //! [`trial`] makes the trials of all files here.
 
+mod chance;
 mod comparisons;
 mod findings;
 mod members;

@@ -43,5 +43,6 @@ fn generator(sender: &Sender<'_>, transmit: &[TransmitHalf], receive: &ReceiveHa
             .filter(|half| !half.cpus.is_empty())
             .map(|half| half.cpus.iter().map(|cpu| cpu.own_ns).sum()),
         lateness: half.and_then(|half| half.lateness),
+        disturbers: half.filter(|_| !sender.is_on_its_host()).and_then(|half| half.disturbers.clone()),
     })
 }

@@ -14,6 +14,7 @@ use capbench_host::accounts::softnet::SoftnetDelta;
 use capbench_host::tracer::cost::TracerCost;
 use capbench_model::clocks::HostClock;
 use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
+use capbench_model::disturbers::Disturbers;
 use capbench_model::generator::GeneratorFacts;
 use capbench_model::latency::OneWay;
 use capbench_model::loss_pattern::LossPattern;
@@ -64,6 +65,10 @@ pub struct TransmitHalf {
     /// When the connection to this side was lost, if it was lost after the begin of sending.
     #[serde(default)]
     pub interruption: Option<Interruption>,
+    /// The processes that used its CPUs besides it; absent if it is in the receiver's process, which reads them, and from agents
+    /// that do not read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbers: Option<Disturbers>,
     /// What the controller knows of the host's clock; absent if it did not compare it.
     #[serde(skip)]
     pub clock: Option<HostClock>,
@@ -157,4 +162,7 @@ pub struct ReceiverCpus {
     pub stalls: Vec<(CpuId, Vec<Stall>)>,
     /// Speed before and after the trial, of each CPU of the trial on this host; empty if not measured.
     pub paces: Vec<(CpuId, CoreSpeed)>,
+    /// The processes that used the CPUs besides the trial; absent from agents that do not read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbers: Option<Disturbers>,
 }

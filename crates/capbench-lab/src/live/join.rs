@@ -68,7 +68,16 @@ pub(super) fn join(sides: &Sides<'_>) -> Measured {
     let Sides { link, receive, .. } = *sides;
     let transmit = transmitted(sides);
     let traced = traced(&transmit, receive);
-    Halves { link, is_in_step: sides.is_in_step, each: sides.transmit, transmit, receive, traced }.measured()
+    let halves = Halves {
+        link,
+        is_in_step: sides.is_in_step,
+        each: sides.transmit,
+        on_its_host: sides.on_its_host,
+        transmit,
+        receive,
+        traced,
+    };
+    halves.measured()
 }
 
 /// All generators as one. What those that did not report sent at least is known by their frames that came; nothing else of them.
@@ -112,6 +121,8 @@ struct Halves<'h> {
     is_in_step: bool,
     /// Of each generator.
     each: &'h [TransmitHalf],
+    /// First streams of those on the receiver's host.
+    on_its_host: &'h [StreamId],
     /// Of all generators together.
     transmit: TransmitHalf,
     receive: &'h ReceiveHalf,

@@ -223,7 +223,7 @@ fn refused_by_method(method: &Counters) -> u64 {
     if !method.takes_by_xdp() {
         return 0;
     }
-    [Place::Xdp, Place::FillRing, Place::Ring].iter().filter_map(|place| method.lost_at(*place)).sum()
+    method.losses.iter().filter_map(|loss| loss.count).sum()
 }
 
 /// A loss at a place of the ledger.

@@ -11,10 +11,12 @@ use capbench_frames::stamp::{Stamp, StreamId, TrialId};
 use capbench_host::accounts::clocks::ClockSnapshot;
 use capbench_host::accounts::cpu::tick_ns;
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
+use capbench_host::accounts::processes::ProcessReading;
 use capbench_host::accounts::softnet::{SoftnetSnapshot, longest_backlog};
-use capbench_host::bed::{Guarded, Moderated, Side};
+use capbench_host::bed::{Guarded, Moderated, Side, SpareCpus};
 use capbench_host::largest_frame::LargestFrame;
 use capbench_model::direction::Direction;
+use capbench_model::disturbers::Disturbers;
 use capbench_model::fanout::Fanout;
 use capbench_model::laboratory::Setup;
 use capbench_model::latency::Latency;
@@ -60,6 +62,8 @@ pub struct ReceiveSide {
     plan: FramePlan,
     /// The CPU of each of its threads.
     cpus: Vec<CpuId>,
+    /// CPUs that would be free for another placement.
+    spare_cpus: SpareCpus,
     /// Receive queues of the interface; `None` if unknown.
     queues: Option<u32>,
     /// The interface with the set-up's interrupt moderation.
@@ -82,6 +86,7 @@ struct Armed {
     arm: Arm,
     pace: Option<pace::Before>,
     before: Snapshot,
+    processes: ProcessReading,
     /// When everything was ready.
     ready: KernelWorkSnapshot,
 }
@@ -126,7 +131,10 @@ impl ReceiveSide {
             true => far_end::set_up(side, &setup.transmit)?,
             false => None,
         };
+        let mut trial_cpus = asked.cpus.all();
+        trial_cpus.extend(&cpus);
         Ok(Self {
+            spare_cpus: SpareCpus::besides(&trial_cpus, &affinity::allowed_cpus()?),
             host: host.clone(),
             side: side.clone(),
             interface,
@@ -280,6 +288,11 @@ impl ReceiveSide {
         all
     }
 
+    /// All CPUs of the trial on this host; one can be named twice.
+    fn cpus_of_host(&self) -> Vec<CpuId> {
+        self.asked.cpus.generators.iter().copied().chain(self.receiving_cpus()).collect()
+    }
+
     fn streams(&self) -> Streams {
         let untimed = self.asked.untimed.iter().copied().collect();
         Streams { count: self.asked.streams.into(), flows: self.plan.flow_order(), untimed }
@@ -299,14 +312,9 @@ impl ReceiveEnd for ReceiveSide {
 
     fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()> {
         // Between the segments of a soak the application waits on its CPU; a speed measurement must not block it.
-        let pace = (!arm.stays_open)
-            .then(|| {
-                self.host
-                    .paces
-                    .before(self.asked.cpus.generators.iter().copied().chain(self.receiving_cpus()).collect())
-            })
-            .transpose()?;
+        let pace = (!arm.stays_open).then(|| self.host.paces.before(self.cpus_of_host())).transpose()?;
         let before = self.snapshot(arm.is_first && !self.asked.is_virtual)?;
+        let processes = ProcessReading::now();
         let snap = self.asked.setup.capture.snap_length;
         let recogniser = Classifier::new(arm.trial, self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
         let progress = Arc::new(Progress::new(start, self.cpus.len()));
@@ -322,7 +330,7 @@ impl ReceiveEnd for ReceiveSide {
         };
         let ready = open.probe.snapshot()?;
         self.open = Some(open);
-        self.armed = Some(Armed { arm, pace, before, ready });
+        self.armed = Some(Armed { arm, pace, before, processes, ready });
         Ok(())
     }
 
@@ -345,6 +353,7 @@ impl ReceiveEnd for ReceiveSide {
                 together(outcomes?, &self.cpus, self.plan.flow_order())?
             }
         };
+        let processes = ProcessReading::now().since(&armed.processes, &self.cpus_of_host());
         let start = open.progress.start.as_ref().and_then(|start| start.get().copied());
         if armed.arm.stays_open {
             self.open = Some(open);
@@ -360,10 +369,12 @@ impl ReceiveEnd for ReceiveSide {
         let stalls = |cpu| Some((cpu, self.host.tracing.stalls(cpu, start?, sending_over.monotonic_ns())?));
         let placement = self.asked.cpus.clone();
         let Outcome { mut received, kernel, record, times } = outcome;
+        let receiving = kernel.cpus_since(&armed.ready);
+        let idle_cpus = self.spare_cpus.idle_in(&receiving);
         let cpus = ReceiverCpus {
             placement,
             sending: sending_over.cpus_since(&armed.ready),
-            receiving: kernel.cpus_since(&armed.ready),
+            receiving,
             receiving_ns: kernel.monotonic_ns().saturating_sub(armed.ready.monotonic_ns()),
             kernel: kernel.since(&armed.ready)?,
             kernel_busy_ns: kernel.busy_ns_since(&armed.ready),
@@ -371,6 +382,7 @@ impl ReceiveEnd for ReceiveSide {
             tick_ns: tick_ns()?,
             stalls: self.receiving_cpus().into_iter().filter_map(stalls).collect(),
             paces,
+            disturbers: Some(Disturbers { idle_cpus, ..processes }),
         };
         received.capture.moderation = self.moderated.as_ref().map(Moderated::granted);
         let (latency, one_way) = times.map(Times::latency).unzip();

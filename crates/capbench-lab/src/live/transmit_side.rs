@@ -11,6 +11,7 @@ use capbench_frames::plan::FramePlan;
 use capbench_frames::schedule::Turn;
 use capbench_frames::stamp::StreamId;
 use capbench_host::accounts::cpu::{CpuSnapshot, CpuTimes};
+use capbench_host::accounts::processes::ProcessReading;
 use capbench_host::bed::Side;
 use capbench_model::generator::GeneratorFacts;
 use capbench_model::latency::Began;
@@ -65,6 +66,8 @@ struct Armed {
     arm: Arm,
     start: SharedStart,
     before: InterfaceSnapshot,
+    /// The host's processes; absent if the receiver is in this process, which reads them.
+    processes: Option<ProcessReading>,
     /// The clock by which a receiver on another host learns of the start; absent if the receiver shares `start`.
     clock: Option<RealtimeReading>,
 }
@@ -180,6 +183,7 @@ impl TransmitSide {
             driver_counters: counters,
             notes,
             interruption: None,
+            disturbers: None,
             clock: None,
         }
     }
@@ -265,11 +269,12 @@ impl TransmitEnd for TransmitSide {
     fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()> {
         let settles = arm.is_first && !self.asked.is_virtual;
         let before = InterfaceSnapshot::before_trial(&self.side, End::Transmit, &self.host.tracing, settles)?;
+        let processes = start.is_none().then(ProcessReading::now);
         if self.threads.is_empty() {
             self.threads = self.open()?;
         }
         let clock = start.is_none().then(RealtimeReading::now);
-        self.armed = Some(Armed { arm, start: start.unwrap_or_default(), before, clock });
+        self.armed = Some(Armed { arm, start: start.unwrap_or_default(), before, processes, clock });
         Ok(())
     }
 
@@ -297,8 +302,9 @@ impl TransmitEnd for TransmitSide {
 
     fn finish(&mut self, finish: FinishSending) -> Result<TransmitHalf> {
         let armed = self.armed.take().filter(|armed| armed.arm.trial == finish.trial);
-        let Some(Armed { arm, before, .. }) = armed else { return Err(not_armed(finish.trial)) };
+        let Some(Armed { arm, before, processes, .. }) = armed else { return Err(not_armed(finish.trial)) };
         let sendings = self.threads.iter_mut().map(Worker::done).collect::<Result<Vec<_>>>()?;
+        let disturbers = processes.map(|before| ProcessReading::now().since(&before, &self.asked.cpus));
         if !arm.stays_open {
             self.threads.clear();
         }
@@ -311,7 +317,7 @@ impl TransmitEnd for TransmitSide {
             std::thread::sleep(before.settling().saturating_sub(over.elapsed()));
         }
         let after = InterfaceSnapshot::take(&self.side, End::Transmit, &self.host.tracing)?;
-        Ok(self.half(arm, sendings, &before, &after))
+        Ok(TransmitHalf { disturbers, ..self.half(arm, sendings, &before, &after) })
     }
 
     fn release(&mut self) {

@@ -6,10 +6,12 @@
 //! | `presets`, `definitions` | the programs that capbench knows, one row each, and those that a user defines |
 //! | `arguments`, `report` | placeholders of a command line; counts from a program's output |
 //! | `capture_file` | frames from the file that it writes, pcap or pcapng |
-//! | `scratch`, `output`, `process`, `version` | its directory, its output, its start and end, its version |
+//! | `scratch`, `output`, `process`, `version` | its directory, its output, its process, its version |
 //! | `tree`, `sockets` | the CPU time of all its processes; the packet sockets of a namespace |
 //! | `unread` | what its sockets and rings still had when it had ended |
-//! | `job`, `run`, `quiet`, `outcome` | the conditions of a trial; runs it, detects when it has read everything, and makes the result |
+//! | `job`, `outcome` | the conditions of a trial; its result |
+//! | `run` | decides when it is ready, and runs it through a trial |
+//! | `quiet` | decides when it has read everything |
 //!
 //! A program starts in the receiving namespace, on the application's CPU. It does not take part in the trial's synchronisation:
 //! its socket shows that it receives, and its inactivity shows that it has read everything.

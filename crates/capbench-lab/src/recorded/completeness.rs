@@ -7,6 +7,7 @@
 //! | What speaks against it by the stamps of its frames? | [`Recorded::faults_by_stamps`] |
 
 use capbench_frames::TrialId;
+use capbench_model::completeness::UnknownLoss;
 use capbench_record::file::{EarlierFiles, InterfaceStatistics, RecordingPart, SectionDescription};
 
 use super::interface::RecordedInterface;
@@ -100,6 +101,13 @@ pub enum Finding {
         /// Its index.
         file: usize,
     },
+    /// It is unknown how many packets of an interface were lost.
+    UnknownLoss {
+        /// Index of the interface.
+        interface: usize,
+        /// Why.
+        loss: UnknownLoss,
+    },
     /// Files do not say how they follow each other.
     NoOrder,
     /// The files are of several recordings.
@@ -116,6 +124,7 @@ impl Finding {
             Self::Unreadable { .. }
             | Self::NoEnd { .. }
             | Self::NoStatistics { .. }
+            | Self::UnknownLoss { .. }
             | Self::NoOrder
             | Self::SeveralRecordings { .. } => Completeness::Unknown,
             _ => Completeness::Incomplete,
@@ -301,7 +310,7 @@ impl RecordingVerdict {
                 }
                 _ if !last.has_end() => findings.push(Finding::NoEnd { file: last.file }),
                 _ if lost.is_none() => findings.push(Finding::NoStatistics { file: last.file }),
-                _ => {}
+                _ => unknown_losses(interfaces, &mut findings),
             }
         }
         let is_a = |completeness| findings.iter().any(|finding: &Finding| finding.meaning() == completeness);
@@ -319,11 +328,24 @@ impl RecordingVerdict {
 
 /// Packets that statistics or drop counts report as lost; absent if no interface reports any count.
 fn lost(interfaces: &[RecordedInterface]) -> Option<u64> {
-    let of = |interface: &RecordedInterface| match interface.lost() {
-        Some(lost) => Some(lost.max(interface.told)),
-        None => Some(interface.told).filter(|told| *told > 0),
-    };
-    interfaces.iter().filter_map(of).reduce(u64::saturating_add)
+    let mut sum = None;
+    for interface in interfaces {
+        let lost = interface.lost();
+        if lost.is_some() || interface.told > 0 {
+            sum = Some(lost.unwrap_or(0).max(interface.told).saturating_add(sum.unwrap_or(0)));
+        }
+    }
+    sum
+}
+
+/// Finds interfaces whose losses are unknown, by their last statistics.
+fn unknown_losses(interfaces: &[RecordedInterface], findings: &mut Vec<Finding>) {
+    for (interface, recorded) in interfaces.iter().enumerate() {
+        let Some(statistics) = &recorded.statistics else { continue };
+        if let Some(loss) = statistics.unknown_loss() {
+            findings.push(Finding::UnknownLoss { interface, loss });
+        }
+    }
 }
 
 /// Finds gaps between the sections. Returns the packets before the first one that are not missing, because old files go.

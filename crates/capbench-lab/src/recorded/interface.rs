@@ -30,9 +30,7 @@ pub struct RecordedInterface {
 impl RecordedInterface {
     /// Frames that its last statistics report as lost: at the interface, by the system, or by the program itself.
     pub fn lost(&self) -> Option<u64> {
-        let statistics = self.statistics.as_ref()?;
-        let places = [statistics.interface_dropped, statistics.system_dropped, statistics.own_dropped()];
-        places.into_iter().flatten().reduce(u64::saturating_add)
+        self.statistics.as_ref()?.lost()
     }
 
     /// Whether drop counts exceed the statistics that follow them. Drops after the last statistics of an unfinished file do not

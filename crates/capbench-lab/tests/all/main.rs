@@ -1,5 +1,6 @@
 //! Trials on real paths. All in one binary: linking one takes less time than linking one for each file.
 
+mod disturbers;
 mod excuse;
 #[cfg(feature = "bpf")]
 mod faults;

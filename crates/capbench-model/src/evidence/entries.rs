@@ -18,7 +18,7 @@ impl Evidence {
             (true, PeerQueue::None) => TransmitCounters::LessBacklog,
             (false, _) => TransmitCounters::LinkStatistics,
         };
-        let traced = self.traced.as_ref().map(|traced| &traced.transmit).filter(|losses| !losses.is_empty());
+        let traced = self.traced_at(Place::Transmit).filter(|losses| !losses.is_empty());
         // Queueing discipline and tc drop in front of the interface's counters, and report it to the generator: tracer and
         // refusals count the same frames.
         let reported = self.transmit_drops.map_or(0, |drops| drops.saturating_sub(self.repeated));
@@ -53,6 +53,11 @@ impl Evidence {
         };
         let source = Source::LinkQueue { left: (left > 0).then_some(left) };
         Entry::new(Place::LinkQueue, refused.map(|refused| refused + left), source)
+    }
+
+    /// The tracer's losses at a place, if it ran.
+    fn traced_at(&self, place: Place) -> Option<&LossesByReason> {
+        Some(self.traced.as_ref()?.lost_at(place))
     }
 
     /// Losses between the interfaces.
@@ -90,7 +95,7 @@ impl Evidence {
             return Entry::new(Place::Xdp, xdp.count(), Source::Xdp(xdp));
         };
         let card = driver.counters.clone();
-        match self.traced.as_ref().map(|traced| &traced.xdp) {
+        match self.traced_at(Place::Xdp) {
             Some(behind) if !behind.is_empty() => {
                 let count = driver.count.map(|count| count + behind.total());
                 Entry::new(Place::Xdp, count, Source::CardAndXdp { card, xdp })
@@ -113,7 +118,7 @@ impl Evidence {
         if !self.virtual_pair {
             return Entry::new(place, None, Source::Filter(FilterSource::Unknown));
         }
-        let stack = self.traced.as_ref().map_or(0, |traced| traced.stack.total());
+        let stack = self.traced_at(Place::Stack).map_or(0, LossesByReason::total);
         let source = match &self.traced {
             Some(traced) if traced.doubts(unseen).is_empty() => FilterSource::Difference,
             Some(_) => FilterSource::DifferenceInDoubt,

@@ -1,6 +1,7 @@
 //! Frames that were refused between the generator and the receiving end: some count in more than one of the kernel's counters.
 
 use super::{Evidence, PeerQueue};
+use crate::places::Place;
 use crate::sources::BacklogPart;
 
 /// Frames that were refused between the generator and the receiving end.
@@ -66,7 +67,7 @@ impl Evidence {
     fn refused_by_backlogs(&self) -> Option<u64> {
         let traced = self.traced.as_ref().filter(|traced| traced.missed == 0);
         let of_host = self.backlog_drops?;
-        Some(traced.map_or(of_host, |traced| of_host.min(traced.backlog)))
+        Some(traced.map_or(of_host, |traced| of_host.min(traced.lost_at(Place::Backlog).total())))
     }
 
     /// `rx_dropped` of the receiver without its driver's own drops, which are booked from the driver's counters.

@@ -125,6 +125,12 @@ fn seen_of_xdp(entry: &Entry) -> &TracedCount {
     }
 }
 
+/// The same with losses at a place.
+fn with(mut traced: TracedLosses, place: Place, why: &str, frames: u64) -> TracedLosses {
+    traced.add(place, why.into(), frames);
+    traced
+}
+
 fn lost(why: &str, frames: u64) -> LossesByReason {
     let mut losses = LossesByReason::default();
     losses.add(why.into(), frames);
@@ -134,13 +140,13 @@ fn lost(why: &str, frames: u64) -> LossesByReason {
 /// A pair. Its receiver got 1000 frames, of which a program of generic XDP dropped 100. The tracer saw this many ends
 /// of either kind.
 fn beside_generic_xdp(dropped: u64, captured: u64) -> Evidence {
-    let traced = Some(TracedLosses {
-        xdp: lost("XDP", dropped),
+    let traced = TracedLosses {
         after: captured,
         drops: dropped + captured,
         xdp_is_generic: true,
         ..Default::default()
-    });
+    };
+    let traced = Some(with(traced, Place::Xdp, "XDP", dropped));
     let evidence = quiet(1000, 900);
     Evidence { xdp_attached: Some(true), received: Some(1000), traced, ..evidence }
 }
@@ -156,7 +162,7 @@ fn seen_drops_of_generic_xdp_are_a_lower_bound() {
     assert_eq!(entry(&blind, Place::Stack).count, None, "they may have ended there as well");
     // What a backlog refused behind the poll did not end there, and has its own counter.
     let seen = beside_generic_xdp(100, 900);
-    let traced = seen.traced.clone().map(|traced| TracedLosses { backlog: 30, ..traced });
+    let traced = seen.traced.clone().map(|traced| with(traced, Place::Backlog, "CPU_BACKLOG", 30));
     let polled = Evidence {
         traced,
         peer_queue: PeerQueue::OfBuffers,
@@ -212,7 +218,8 @@ fn driver_drops_are_not_booked_to_the_backlog_again() {
     let ledger = on_card.book();
     assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Driver, 20), (Place::Backlog, 10)]));
     // Of the 10 others in rx_dropped 4 were captured: no protocol handles them. The tracer saw the backlog refuse 6.
-    let traced = TracedLosses { backlog: 6, after: 4, drops: 10, ..TracedLosses::default() };
+    let traced = TracedLosses { after: 4, drops: 10, ..TracedLosses::default() };
+    let traced = with(traced, Place::Backlog, "CPU_BACKLOG", 6);
     let seen = Evidence { traced: Some(traced), delivered: 974, ..on_card.clone() }.book();
     assert_eq!((seen.unexplained, seen.losses()), (0, vec![(Place::Driver, 20), (Place::Backlog, 6)]));
     let behind_queue = Evidence { virtual_pair: true, peer_queue: PeerQueue::OfBuffers, ..on_card };
@@ -261,9 +268,9 @@ fn frames_refused_before_the_interface_are_transmit_losses() {
         (0, vec![(Place::Transmit, 100), (Place::Backlog, 40)])
     );
     // A tracer sees the same frames: they are booked once.
-    let traced =
-        TracedLosses { transmit: lost("TC_EGRESS", 100), backlog: 40, drops: 140, ..Default::default() };
-    let traced = Some(traced);
+    let traced = TracedLosses { drops: 140, ..Default::default() };
+    let traced = with(traced, Place::Transmit, "TC_EGRESS", 100);
+    let traced = Some(with(traced, Place::Backlog, "CPU_BACKLOG", 40));
     assert_eq!(Evidence { traced, ..refused }.book().losses(), ledger.losses());
 }
 

@@ -35,7 +35,7 @@ pub use in_time::LossInTime;
 pub use sequence::{Arrival, SequenceTracker};
 pub use spread::{Bucket, Spread};
 pub use watch::Watch;
-pub use windows::Window;
+pub use windows::{Window, windows_in, windows_per_second};
 
 use recorder::LostRun;
 use windows::Windows;

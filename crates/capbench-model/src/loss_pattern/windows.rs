@@ -2,12 +2,28 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::thresholds::LOSS_WINDOW;
+
 use super::in_time::{LossInTime, Stretches};
 
-/// Windows begin at multiples of this, in nanoseconds.
-const STEP_NS: u64 = 10_000_000;
-/// Steps per window.
+/// Steps per window. Windows begin at multiples of a step.
 const STEPS: u64 = 10;
+
+/// The length of a step in nanoseconds.
+#[inline]
+fn step_ns() -> u64 {
+    LOSS_WINDOW.as_nanos() as u64 / STEPS
+}
+
+/// How many windows begin in a second.
+pub fn windows_per_second() -> f64 {
+    LOSS_WINDOW.as_secs_f64().recip()
+}
+
+/// How many windows begin in a trial of so many seconds: at least one.
+pub fn windows_in(seconds: f64) -> u64 {
+    (seconds * windows_per_second()).ceil().max(1.0) as u64
+}
 
 /// An interval of time and its frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -70,12 +86,12 @@ impl Windows {
     /// The step of a time.
     #[inline]
     pub(super) fn step_of(time_ns: u64) -> u64 {
-        time_ns / STEP_NS
+        time_ns / step_ns()
     }
 
     /// When a step begins.
     pub(super) fn begin_of(step: u64) -> u64 {
-        step * STEP_NS
+        step * step_ns()
     }
 
     /// Whether a time is within 100 ms of the beginning.
@@ -120,7 +136,7 @@ impl Windows {
             lossy_windows: self.lossy.1,
             lost_at_start: self.lost_at_start,
             lost_at_end: late.map(|slot| self.steps[slot as usize].lost).sum(),
-            stretches: self.stretches.finish(self.step, STEP_NS),
+            stretches: self.stretches.finish(self.step, step_ns()),
         }
     }
 
@@ -142,8 +158,8 @@ impl Windows {
         if lost > self.worst.lost {
             let first = (self.step + 1).saturating_sub(STEPS);
             self.worst = Window {
-                from_ns: first * STEP_NS,
-                length_ns: (self.step + 1 - first) * STEP_NS,
+                from_ns: first * step_ns(),
+                length_ns: (self.step + 1 - first) * step_ns(),
                 sent: self.steps.iter().map(|step| step.sent).sum(),
                 lost,
             };

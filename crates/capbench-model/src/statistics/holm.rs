@@ -1,6 +1,6 @@
 //! Correction for multiple comparisons: among many comparisons, chance produces some large differences.
 
-/// Each probability after Holm's correction (1979) for all of them. A result up to [`super::FALSE_ALARMS`] is significant.
+/// Each probability after Holm's correction (1979) for all of them. A result up to the probability of a false alarm is significant.
 pub fn corrected(by_chance: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..by_chance.len()).collect();
     order.sort_by(|&a, &b| by_chance[a].total_cmp(&by_chance[b]));

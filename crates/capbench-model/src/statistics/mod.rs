@@ -19,7 +19,7 @@ pub mod ranks;
 pub mod scalability;
 pub mod shift;
 
-pub use crate::thresholds::{FALSE_ALARMS, LEVEL};
+pub use crate::thresholds::LEVEL;
 pub use interval::median;
 
 /// The smallest two-sided probability that a rank test over strata can give for groups of these sizes.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{LoadShape, Phase, Profile, Verdict, shortfall};
 use crate::clocks::ClockClass;
 use crate::disturbance::Disturbance;
+use crate::disturbers::Disturbers;
 use crate::generator::GeneratorFacts;
 use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger};
@@ -100,6 +101,10 @@ pub struct Generator {
     /// Lateness of its frames; absent if nothing was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<LatenessSummary>,
+    /// The processes that used its CPUs besides it, on its host. Absent if that is the receiver's host, and in files of versions
+    /// that did not read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbers: Option<Disturbers>,
 }
 
 /// CPU time of a trial. Absent if the platform cannot measure it.

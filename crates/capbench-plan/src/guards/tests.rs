@@ -299,8 +299,7 @@ fn what_spoils_a_trial_and_what_does_not() {
     };
     let reasons = |cpu, clocks| {
         let (cpus, tick_ns, sending_ns) = (vec![cpu], 10 * MS, 1000 * MS);
-        Disturbance { cpus, tick_ns, clocks, sending_ns, backlog_lasts_ns: None, start_spread_ns: None }
-            .reasons()
+        Disturbance { cpus, tick_ns, clocks, sending_ns, ..Disturbance::default() }.reasons()
     };
     let still = ClockDrift::default();
     assert_eq!(reasons(cpu(10 * MS, 30 * MS), still), [], "a tick of steal, three of others");

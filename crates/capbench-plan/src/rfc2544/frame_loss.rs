@@ -13,7 +13,7 @@ use capbench_judge::bursts::Percent;
 use capbench_judge::rfc2544::frame_loss::{FrameLossOutcome, LossPoint};
 use capbench_judge::rfc2544::{Ended, MaximumRate};
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::trial::{Load, Phase, TrialResult};
+use capbench_model::trial::{Load, Phase};
 
 /// The coarsest step that the standard allows. It recommends finer ones.
 pub const COARSEST: Percent = Percent::fixed(10.0);
@@ -70,7 +70,7 @@ impl FrameLossTest {
         for percent in self.loads()? {
             let load = Load::Rate(self.maximum.part(percent)?);
             match session.valid_trial(setup, load, self.duration, Phase::FrameLoss)? {
-                Ok(trial) => outcome.points.push(self.point(percent, &trial)),
+                Ok(trial) => outcome.points.push(LossPoint::new(percent, &self.maximum, &trial)),
                 Err(missing) => {
                     outcome.ended = missing.into();
                     break;
@@ -82,19 +82,5 @@ impl FrameLossTest {
             }
         }
         Ok(Finished { outcome, trials: session.trials })
-    }
-
-    fn point(&self, percent: Percent, trial: &TrialResult) -> LossPoint {
-        LossPoint {
-            load_percent: percent.get(),
-            offered_percent: trial.offered_pps * 100.0 / self.maximum.pps.get(),
-            loss_percent: trial.sent_loss_ratio() * 100.0,
-            intended: trial.intended,
-            sent: trial.sent,
-            delivered: trial.delivered,
-            generator_limited: trial.shortfall() > 0,
-            verdict: trial.verdict,
-            trial: trial.number,
-        }
     }
 }

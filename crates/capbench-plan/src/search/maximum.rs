@@ -9,8 +9,8 @@ use crate::guards::line_rate;
 use capbench_judge::search::maximum::{Rate, most, rates};
 use capbench_judge::search::{End, MaximumLoad, MaximumSource, Overload, SearchPlan, SelfTest, Try};
 use capbench_judge::thresholds::{
-    EQUAL_TRIES, LOWERED_RATE, MAXIMUM_RATE_PRECISION, MAXIMUM_RATE_TRIALS, UNPACED_TRIALS,
-    UNSUSTAINED_RATE_TRIES,
+    EQUAL_TRIES, GENERATOR_RATE_TRIES, LOWERED_RATE, MAXIMUM_RATE_PRECISION, MAXIMUM_RATE_TRIALS,
+    UNPACED_TRIALS,
 };
 use capbench_model::trial::{Load, Phase, TrialResult};
 
@@ -32,6 +32,11 @@ fn source(is_line_rate: bool, load_depends: bool) -> MaximumSource {
     } else {
         MaximumSource::Generator
     }
+}
+
+/// Trials of a self-test in which the generator follows its plan at once.
+pub(super) fn fewest_trials() -> u32 {
+    UNPACED_TRIALS + 1
 }
 
 /// Measures the generator at full speed, then at that rate by plan, and then in the middle between the highest sustained and
@@ -76,7 +81,7 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
 /// Whether a rate is known to be sustained, or to be unsustained.
 fn is_decided(rate: &Rate) -> bool {
     rate.held
-        || rate.offered.len() >= UNSUSTAINED_RATE_TRIES
+        || rate.offered.len() >= GENERATOR_RATE_TRIES
         || (rate.offered.len() > 1 && rate.spread() <= EQUAL_TRIES)
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use super::grid::Grid;
+use super::maximum;
 use super::mlr::Mlr;
 use super::strategist::{Binary, Strategist, pursue};
 use crate::cost::{Cost, Meter, SUPPOSED_MAXIMUM, Spread};
@@ -15,7 +16,7 @@ use capbench_judge::JudgeError;
 use capbench_judge::search::database::Database;
 use capbench_judge::search::{Goal, SearchPlan, Strategy};
 use capbench_judge::sustained::Observation;
-use capbench_judge::thresholds::{SHORT_FINAL_TRIAL, UNPACED_TRIALS};
+use capbench_judge::thresholds::SHORT_FINAL_TRIAL;
 use capbench_model::figures::grouped;
 
 /// Divisions of the logarithmic range of loads. The estimate tries one capacity in each.
@@ -186,8 +187,7 @@ pub(crate) fn cost(plan: &SearchPlan, maximum: Pps, capacity: Pps) -> Result<Cos
     let mut meter = Meter::default();
     if plan.maximum_pps.is_none() && plan.overload.is_none() {
         let lost = loss_ratio(capacity, maximum);
-        // The generator follows its plan at once.
-        (0..=UNPACED_TRIALS).for_each(|_| meter.trial(plan.self_test_trial(), lost));
+        (0..maximum::fewest_trials()).for_each(|_| meter.trial(plan.self_test_trial(), lost));
     }
     let mut strategists = strategists(plan, maximum)?;
     pursue(&mut strategists, &mut Database::default(), |request, _| {

@@ -7,7 +7,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::method::{Ability, SimulatedMethod};
-use capbench_model::loss_pattern::LossPattern;
+use capbench_model::loss_pattern::{LossPattern, windows_in, windows_per_second};
 
 /// Conditions of every trial on the path.
 #[derive(Clone, Copy, Debug)]
@@ -161,9 +161,6 @@ impl Flow<'_> {
     }
 }
 
-/// Windows of 100 ms per second.
-const PER_SECOND: f64 = 10.0;
-
 /// Times with loss: when each begins and ends, in seconds from the beginning of the trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Moments(Vec<(f64, f64)>);
@@ -177,14 +174,15 @@ impl Moments {
         self.between(at, at);
     }
 
-    /// Number of 100 ms windows with loss among the first `windows`.
+    /// Number of windows with loss among the first `windows`.
     fn lossy_windows(mut self, windows: u64) -> u64 {
         self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let per_second = windows_per_second();
         let mut lossy = 0;
         let mut counted_to = 0;
         for (from_s, to_s) in self.0 {
-            let from = (from_s * PER_SECOND) as u64;
-            let to = ((to_s * PER_SECOND).ceil() as u64).max(from + 1).min(windows);
+            let from = (from_s * per_second) as u64;
+            let to = ((to_s * per_second).ceil() as u64).max(from + 1).min(windows);
             lossy += to.saturating_sub(from.max(counted_to));
             counted_to = counted_to.max(to);
         }
@@ -192,7 +190,7 @@ impl Moments {
     }
 
     pub(super) fn shape(self, sent: u64, lost: u64, sending: Duration) -> LossPattern {
-        let windows = ((sending.as_secs_f64() * PER_SECOND).ceil() as u64).max(1);
+        let windows = windows_in(sending.as_secs_f64());
         LossPattern::in_windows(sent, lost, windows, self.lossy_windows(windows).max(1))
     }
 }

@@ -130,6 +130,7 @@ pub(crate) fn disturbance(which: u32) -> Disturbance {
         sending_ns: 1000 * MS,
         backlog_lasts_ns: None,
         start_spread_ns: None,
+        disturbers: None,
     }
 }
 

@@ -3,15 +3,14 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `curves` | between which points the curves bend |
+//! | `refinement` | which points are added, and how many |
 //! | `outcome` | what is saved of the visits |
 
-mod curves;
 mod outcome;
+mod refinement;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::curves::{CurvePoint, gaps};
 use super::axis::Point;
 use super::back_to_back::BurstVisit;
 use super::plan::{Probe, SweepPlan};
@@ -19,13 +18,11 @@ use crate::order::{Shuffle, turns};
 use crate::session::{Session, describe};
 use crate::{Observer, Result};
 use capbench_judge::bursts::BurstEnd;
-use capbench_judge::sustained::captures_all;
-use capbench_judge::sweep::Analysis;
 use capbench_judge::sweep::back_to_back::BackToBack;
-use capbench_judge::sweep::outcome::{Reading, SweepOutcome, sustained_pps};
+use capbench_judge::sweep::outcome::{Reading, SweepOutcome};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// A finished sweep.
 #[derive(Debug)]
@@ -171,64 +168,5 @@ impl Course<'_, '_> {
     fn report_progress(&mut self) {
         let so_far = self.outcome(true);
         self.observer.swept(so_far);
-    }
-
-    /// Adds points where the curves bend, and visits them, until no gap is worth a point or no points are left.
-    fn refine(&mut self) -> Result<()> {
-        let mut left = self.plan.refinement;
-        while left > 0 && !self.stopped {
-            let first = self.points.len();
-            for gap in gaps(&self.curves()) {
-                let from = &self.points[gap.from].point;
-                let Some(point) = from.between(&self.points[gap.to].point) else { continue };
-                if left > 0 && !self.points.iter().any(|known| known.point == point) {
-                    self.points.push(CoursePoint { point, is_added: true });
-                    left -= 1;
-                }
-            }
-            if self.points.len() == first {
-                break;
-            }
-            self.pass(first)?;
-        }
-        Ok(())
-    }
-
-    /// The first pass's results of every series, in the order of the axis.
-    fn curves(&self) -> Vec<Vec<CurvePoint>> {
-        let mut curves: BTreeMap<(usize, usize), Vec<CurvePoint>> = BTreeMap::new();
-        for (&key, visits) in &self.visits {
-            if let Some(curve_point) = visits.first().and_then(|visit| self.curve_point(key.point, visit)) {
-                curves.entry((key.scene, key.method)).or_default().push(curve_point);
-            }
-        }
-        let mut curves: Vec<_> = curves.into_values().collect();
-        for curve in &mut curves {
-            curve.sort_by(|a, b| a.at.total_cmp(&b.at));
-        }
-        curves
-    }
-
-    /// A visit as a point of a curve; `None` if the point is a name, or if the visit shows nothing.
-    fn curve_point(&self, point: usize, visit: &BurstVisit) -> Option<CurvePoint> {
-        let BurstVisit { trial, burst } = visit;
-        let (coordinate, _) = self.points[point].point.coordinate()?;
-        // Bursts grow with the ring, so both are compared by ratio.
-        let is_ratio = self.plan.axis.kind().shows(Analysis::Buffers);
-        let at = if is_ratio { coordinate.log2() } else { coordinate };
-        if trial.verdict == Verdict::Invalid {
-            return None;
-        }
-        match (burst, self.plan.probe) {
-            (Some(burst), _) if matches!(burst.end, BurstEnd::Invalid | BurstEnd::NotRun) => None,
-            (Some(burst), _) => {
-                let value = (burst.frames.unwrap_or(0) as f64 + 1.0).log2();
-                Some(CurvePoint { point, at, value, is_lossy: false })
-            }
-            (None, Probe::BackToBack(_)) => None,
-            (None, Probe::Trial) => {
-                Some(CurvePoint { point, at, value: sustained_pps(trial), is_lossy: !captures_all(trial) })
-            }
-        }
     }
 }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use capbench_model::completeness::{PlaceCount, UnknownLoss, unexplained, unknown_loss};
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
 
@@ -60,33 +61,54 @@ pub enum Booking {
     Own,
 }
 
+impl Booking {
+    /// The counter of a place. `None`: what is lost there is no loss of a recording.
+    pub fn of_place(place: Place) -> Option<Self> {
+        match place {
+            // The format has no third place: frames lost in the stack or taken by an XDP program did not reach the filter.
+            Place::Nic | Place::Link | Place::Driver | Place::Xdp | Place::Stack => Some(Self::Interface),
+            Place::Backlog | Place::FillRing | Place::Ring | Place::MethodQueue => Some(Self::System),
+            Place::ApplicationQueue | Place::Writer => Some(Self::Own),
+            Place::Filter => None,
+            // Places of a trial: a recording has no sender, and reads until its capture is empty.
+            Place::Unsent
+            | Place::Transmit
+            | Place::LinkQueue
+            | Place::Path
+            | Place::Unread
+            | Place::Truncated
+            | Place::Corrupt => None,
+        }
+    }
+}
+
 impl LostAt {
     /// The counted losses, one per place. Frames that a filter rejected are not losses.
     pub fn of<'l>(losses: impl IntoIterator<Item = &'l Loss>) -> impl Iterator<Item = Self> {
         losses.into_iter().filter_map(|loss| {
-            let booking = match loss.place {
-                Place::Filter => return None,
-                // The format has no third place: frames lost in the stack or taken by an XDP program did not reach the filter.
-                Place::Link | Place::Xdp | Place::Stack => Booking::Interface,
-                Place::ApplicationQueue | Place::Writer => Booking::Own,
-                _ => Booking::System,
-            };
+            let booking = Booking::of_place(loss.place)?;
             Some(Self { place: loss.place.key().into(), booking, count: loss.count })
         })
     }
 }
 
 impl InterfaceStatistics {
-    /// Records losses, replacing earlier ones. Each counter of the format becomes the sum of its known places; it is absent if
-    /// none of them is known. A comment lists every place, including unknown ones: `lost: link 0, backlog unknown, ring 12,
-    /// writer (ours) 5`.
+    /// Records losses, replacing earlier ones. Each counter of the format becomes the sum of its known places, a lower limit if
+    /// another one is unknown; it is absent if none of them is known. A comment lists every place, including unknown ones:
+    /// `lost: link 0, backlog unknown, ring 12, writer (ours) 5`. [`InterfaceStatistics::unknown_loss`] reads it.
     pub fn book(&mut self, losses: &[LostAt]) {
-        let sum = |booking: Booking| {
-            let known = losses.iter().filter(|loss| loss.booking == booking).filter_map(|loss| loss.count);
-            known.fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)))
-        };
-        self.interface_dropped = sum(Booking::Interface);
-        self.system_dropped = sum(Booking::System);
+        self.interface_dropped = None;
+        self.system_dropped = None;
+        for LostAt { booking, count, .. } in losses {
+            let dropped = match booking {
+                Booking::Interface => &mut self.interface_dropped,
+                Booking::System => &mut self.system_dropped,
+                Booking::Own => continue,
+            };
+            if let Some(count) = count {
+                *dropped = Some(dropped.unwrap_or(0).saturating_add(*count));
+            }
+        }
         self.comments.retain(|comment| !comment.starts_with(LOST));
         if losses.is_empty() {
             return;
@@ -99,7 +121,7 @@ impl InterfaceStatistics {
             match count {
                 // Writing to a string does not fail.
                 Some(count) => drop(write!(comment, "{count}")),
-                None => comment.push_str("unknown"),
+                None => comment.push_str(UNKNOWN),
             }
         }
         self.comments.push(comment);
@@ -129,6 +151,46 @@ impl InterfaceStatistics {
         places.filter_map(|(_, count)| count.parse::<u64>().ok()).reduce(u64::saturating_add)
     }
 
+    /// Packets that the counters report as lost: at the interface, by the system, or by the program itself. `None` if none of them
+    /// is known.
+    pub fn lost(&self) -> Option<u64> {
+        let counts = [self.interface_dropped, self.system_dropped, self.own_dropped()];
+        counts.into_iter().flatten().reduce(u64::saturating_add)
+    }
+
+    /// Why it is unknown how many packets were lost until then; `None`: it is known. The recorder lists the places that it knows
+    /// in the comment of [`InterfaceStatistics::book`]. Without the comment, any counter of losses is all that the program counts.
+    pub fn unknown_loss(&self) -> Option<UnknownLoss> {
+        let unknown = match self.listed_losses() {
+            // An unknown loss in the stack is listed only if the interface went down.
+            Some(losses) => unknown_loss(&losses, true),
+            None if self.lost().is_none() => Some(UnknownLoss::NoCounter),
+            None => None,
+        };
+        if unknown.is_some() {
+            return unknown;
+        }
+        match unexplained(self.accepted, self.system_dropped, self.delivered) {
+            Some(count @ 1..) => Some(UnknownLoss::Unexplained(count.unsigned_abs())),
+            _ => None,
+        }
+    }
+
+    /// The places in the comment about losses; absent without one.
+    fn listed_losses(&self) -> Option<Vec<PlaceCount>> {
+        let comment = self.comments.iter().find_map(|comment| comment.strip_prefix(LOST))?;
+        let mut losses = Vec::new();
+        for listed in comment.split(", ") {
+            let listed = listed.trim();
+            let parts = listed.split_once(OWN).or_else(|| listed.rsplit_once(' '));
+            let Some((name, count)) = parts else { continue };
+            // Names of no place are of programs that keep a file short: they are always counted.
+            let Some(place) = Place::from_key(name) else { continue };
+            losses.push(PlaceCount { place, count: count.parse().ok() });
+        }
+        Some(losses)
+    }
+
     pub(super) fn block(&self) -> Vec<u8> {
         // The format stores the upper 32 bits first, so the halves are swapped in a little-endian number.
         let turned = |ns: u64| ns.rotate_left(32);
@@ -152,14 +214,17 @@ impl InterfaceStatistics {
 const LOST: &str = "lost:";
 /// Prefix of the comment about packets that were cut.
 const CUT: &str = "cut:";
+/// What is in the comment instead of a count that is not known.
+const UNKNOWN: &str = "unknown";
 /// Separator between a place in capbench and its count.
 const OWN: &str = " (ours) ";
 
 #[cfg(test)]
 mod tests {
     use super::{Booking, InterfaceStatistics, LostAt};
+    use capbench_model::completeness::{UnknownLoss, is_lacking};
     use capbench_model::counters::{Counters, Loss};
-    use capbench_model::places::Place;
+    use capbench_model::places::{ALL, Place};
 
     fn lost(place: &'static str, booking: Booking, count: Option<u64>) -> LostAt {
         LostAt { place: place.into(), booking, count }
@@ -191,6 +256,15 @@ mod tests {
     }
 
     #[test]
+    fn what_a_program_lost_is_no_loss_of_the_system() {
+        for place in ALL.into_iter().chain([Place::Nic, Place::Writer]) {
+            let booking = Booking::of_place(place);
+            assert_eq!(booking == Some(Booking::Own), place.is_in_program(), "{place:?}");
+            assert!(booking.is_some() || !is_lacking(place), "{place:?}");
+        }
+    }
+
+    #[test]
     fn losses_counted_by_a_method_are_booked_at_their_place() {
         let loss = |place, count| Loss { place, count, source: "".into() };
         let counters = Counters {
@@ -207,5 +281,34 @@ mod tests {
         statistics.book(&LostAt::of(&counters.losses).collect::<Vec<_>>());
         assert_eq!((statistics.interface_dropped, statistics.system_dropped), (Some(1), Some(6)));
         assert_eq!(statistics.comments, ["lost: link 1, fill_ring 2, ring 4, method_queue unknown"]);
+        assert_eq!(statistics.unknown_loss(), Some(UnknownLoss::At(Place::MethodQueue)));
+    }
+
+    #[test]
+    fn statistics_say_whether_every_loss_that_must_be_known_is() {
+        let statistics = |comment: &str| InterfaceStatistics {
+            interface_dropped: Some(0),
+            comments: vec![comment.into()],
+            ..InterfaceStatistics::default()
+        };
+        for (comment, expected) in [
+            ("lost: link unknown, ring 0, application_queue (ours) 0, writer (ours) 0", None),
+            ("lost: link 0, ring unknown, writer (ours) 0", Some(UnknownLoss::At(Place::Ring))),
+            ("lost: link 0, ring 0, xdp unknown, writer (ours) 0", Some(UnknownLoss::At(Place::Xdp))),
+            ("lost: link 0, stack unknown, ring 0, writer (ours) 0", Some(UnknownLoss::At(Place::Stack))),
+            ("lost: link 0, writer (ours) 0", Some(UnknownLoss::NoCounter)),
+            ("lost: ring 0, full_file (ours) 4", None),
+            ("a comment of another program", None),
+        ] {
+            assert_eq!(statistics(comment).unknown_loss(), expected, "{comment}");
+        }
+        assert_eq!(InterfaceStatistics::default().unknown_loss(), Some(UnknownLoss::NoCounter));
+        let unread = InterfaceStatistics {
+            accepted: Some(10),
+            delivered: Some(7),
+            system_dropped: Some(1),
+            ..InterfaceStatistics::default()
+        };
+        assert_eq!(unread.unknown_loss(), Some(UnknownLoss::Unexplained(2)));
     }
 }

@@ -9,7 +9,8 @@
 use std::time::Duration;
 
 use capbench_capture::occupancy::Occupancy;
-use capbench_model::counters::Loss;
+use capbench_model::completeness::{PlaceCount, UnknownLoss, is_lacking, unexplained, unknown_loss};
+use capbench_model::counters::{Loss, lost_behind_capture_point};
 use capbench_model::places::Place;
 
 use crate::merge::{MergeTally, PortTally};
@@ -89,10 +90,7 @@ impl InterfaceAccount {
     /// Frames lost in the kernel or method after they were accepted: ring, queue and other places. `None` if one of these counts
     /// is unknown.
     pub fn lost_by_kernel(&self) -> Option<u64> {
-        let mut lost =
-            self.losses.iter().filter(|loss| loss.place.is_accepted()).map(|loss| loss.count).peekable();
-        lost.peek()?;
-        lost.sum()
+        lost_behind_capture_point(&self.losses)
     }
 
     /// Frames lost before the method, by the interface's counters.
@@ -115,12 +113,6 @@ impl InterfaceAccount {
         self.taken_by_xdp()?.count
     }
 
-    /// Why it is unknown how many frames an XDP program took. `None` if there was none, or the number is known.
-    pub fn unknown_after_xdp(&self) -> Option<&str> {
-        let loss = self.taken_by_xdp()?;
-        (loss.count.is_none() || self.may_be_more_by_xdp).then_some(loss.source.counter())
-    }
-
     /// Frames lost at the queues of workers; `None` without any.
     pub fn lost_in_queues(&self) -> Option<u64> {
         self.queues.iter().map(|loss| loss.count).reduce(|sum, count| Some(sum? + count?)).flatten()
@@ -134,12 +126,8 @@ impl InterfaceAccount {
     /// All wanted frames that never were in a file, or in one that may not be on the disk, as far as known. Frames in files that the
     /// ring of files replaced, or that retention removed, do not count.
     pub fn lost(&self) -> u64 {
-        self.lost_by_xdp().unwrap_or(0)
-            + self.lost_by_stack().unwrap_or(0)
-            + self.lost_by_kernel().unwrap_or(0)
-            + self.lost_in_queues().unwrap_or(0)
-            + self.output.lost()
-            + self.output.sync_failed
+        let before_output: u64 = self.lacking().filter_map(|loss| loss.count).sum();
+        before_output + self.output.lost() + self.output.sync_failed
     }
 
     /// [`Self::lost`], plus unexplained accepted frames after the end.
@@ -165,19 +153,30 @@ impl InterfaceAccount {
         self.cut == 0 || self.output.unwritten + self.output.sync_failed == 0
     }
 
-    /// Whether the number of missing frames is known.
-    pub fn knows_missing(&self) -> bool {
-        self.lost_by_kernel().is_some()
-            && (self.was_shut || self.unexplained().is_none_or(|count| count <= 0))
-            && self.unknown_after_down().is_none()
-            && self.unknown_after_xdp().is_none()
+    /// Why the number of missing frames is unknown; `None`: it is known.
+    pub fn unknown_loss(&self) -> Option<UnknownLoss> {
+        let mut losses = Vec::new();
+        for loss in &self.losses {
+            let is_lower_limit = loss.place == Place::Xdp && self.may_be_more_by_xdp;
+            losses.push(PlaceCount { place: loss.place, count: loss.count.filter(|_| !is_lower_limit) });
+        }
+        if let Some(unknown) = unknown_loss(&losses, self.went_down > 0) {
+            return Some(unknown);
+        }
+        match self.unexplained() {
+            Some(count @ 1..) if !self.was_shut => Some(UnknownLoss::Unexplained(count.unsigned_abs())),
+            _ => None,
+        }
     }
 
-    /// Why it is unknown how many packets the socket missed while the interface was down. `None` if it was not down, or the
-    /// number is known.
-    pub fn unknown_after_down(&self) -> Option<&str> {
-        let loss = self.losses.iter().find(|loss| loss.place == Place::Stack && loss.count.is_none())?;
-        (self.went_down > 0).then_some(loss.source.counter())
+    /// The counter of a place, or why there is none.
+    pub fn source_of(&self, place: Place) -> Option<&str> {
+        Some(self.losses.iter().find(|loss| loss.place == place)?.source.counter())
+    }
+
+    /// Losses of wanted frames before capbench's output, by place.
+    pub fn lacking(&self) -> impl Iterator<Item = &Loss> {
+        self.losses.iter().chain(&self.queues).filter(|loss| is_lacking(loss.place))
     }
 
     /// Frames between the method and the file. At the end this is 0; a remainder is unexplained.
@@ -192,7 +191,7 @@ impl InterfaceAccount {
     /// Accepted frames that no loss and no other count explains; negative if more were delivered than accepted. `None` if the
     /// method does not count accepted frames.
     pub fn unexplained(&self) -> Option<i64> {
-        Some(signed(self.accepted?) - signed(self.lost_by_kernel()?) - signed(self.delivered))
+        unexplained(self.accepted, self.lost_by_kernel(), Some(self.delivered))
     }
 }
 
@@ -216,6 +215,7 @@ fn signed(count: u64) -> i64 {
 mod tests {
     use super::InterfaceAccount;
     use crate::writing::PacketCounts;
+    use capbench_model::completeness::UnknownLoss;
     use capbench_model::counters::Loss;
     use capbench_model::places::Place;
 
@@ -262,13 +262,18 @@ mod tests {
             (442, Some(10), Some(0))
         );
         let unknown = InterfaceAccount { losses: [ring, vec![stack(None)]].concat(), ..account() };
-        assert_eq!((unknown.lost(), unknown.lost_by_stack(), unknown.knows_missing()), (15, None, true));
+        assert_eq!((unknown.lost(), unknown.lost_by_stack(), unknown.unknown_loss()), (15, None, None));
         let short = InterfaceAccount { delivered: 88, ..account() };
-        assert_eq!((short.lost(), short.missing(), short.knows_missing()), (15, 17, true));
+        assert_eq!((short.lost(), short.missing(), short.unknown_loss()), (15, 17, None));
         let open = InterfaceAccount { was_shut: false, ..short };
-        assert_eq!((open.missing(), open.knows_missing()), (15, false), "they can have come behind the end");
+        let unexplained = Some(UnknownLoss::Unexplained(2));
+        assert_eq!(
+            (open.missing(), open.unknown_loss()),
+            (15, unexplained),
+            "they can have come behind the end"
+        );
         let more = InterfaceAccount { delivered: 95, was_shut: false, ..account() };
-        assert_eq!((more.missing(), more.knows_missing()), (15, true));
+        assert_eq!((more.missing(), more.unknown_loss()), (15, None));
     }
 
     #[test]
@@ -279,14 +284,15 @@ mod tests {
             InterfaceAccount { losses, ..account() }
         };
         let known = with(Some(2000));
-        assert_eq!((known.lost(), known.unexplained(), known.knows_missing()), (2015, Some(0), true));
+        assert_eq!((known.lost(), known.unexplained(), known.unknown_loss()), (2015, Some(0), None));
         let passing = with(Some(0));
-        assert_eq!((passing.lost(), passing.knows_missing()), (15, true));
+        assert_eq!((passing.lost(), passing.unknown_loss()), (15, None));
         let unknown = with(None);
-        assert_eq!((unknown.lost(), unknown.knows_missing()), (15, false));
+        assert_eq!(unknown.lost(), 15);
         let at_least = InterfaceAccount { may_be_more_by_xdp: true, ..with(Some(501)) };
-        assert_eq!((at_least.lost(), at_least.knows_missing()), (516, false));
-        assert_eq!((unknown.unknown_after_xdp(), passing.unknown_after_xdp()), (Some("XDP program 7"), None));
+        assert_eq!((at_least.lost(), at_least.unknown_loss()), (516, Some(UnknownLoss::At(Place::Xdp))));
+        assert_eq!(unknown.unknown_loss(), Some(UnknownLoss::At(Place::Xdp)));
+        assert_eq!(unknown.source_of(Place::Xdp), Some("XDP program 7"));
     }
 
     #[test]
@@ -309,12 +315,17 @@ mod tests {
         let stack = Loss { place: Place::Stack, count: None, source: "unknown: a filter".into() };
         let mut flapped = account();
         flapped.losses.push(stack);
-        assert!(flapped.knows_missing(), "the interface was up all the time");
+        assert_eq!(flapped.unknown_loss(), None, "the interface was up all the time");
         flapped.went_down = 2;
-        assert_eq!(
-            (flapped.knows_missing(), flapped.unknown_after_down()),
-            (false, Some("unknown: a filter"))
-        );
+        assert_eq!(flapped.unknown_loss(), Some(UnknownLoss::At(Place::Stack)));
         assert_eq!(partly.lost_by_interface(), None);
+    }
+
+    #[test]
+    fn what_is_known_of_the_losses_is_lost_also_if_a_place_is_unknown() {
+        let mut partly = account();
+        partly.losses.push(Loss { place: Place::FillRing, count: None, source: "".into() });
+        assert_eq!((partly.lost_by_kernel(), partly.lost()), (None, 15));
+        assert_eq!(partly.unknown_loss(), Some(UnknownLoss::At(Place::FillRing)));
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use capbench_capture::occupancy::Occupancy;
+use capbench_model::completeness::unexplained;
 use capbench_model::counters::{Counters, Loss};
 use capbench_sys::host::clock::realtime_ns;
 
@@ -128,8 +129,7 @@ impl Reading {
     /// Accepted frames that were neither lost nor delivered by then; negative if more were delivered. `None` if the method does
     /// not count accepted frames.
     pub(super) fn unread(&self) -> Option<i64> {
-        let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        Some(signed(self.counters.accepted?) - signed(self.counters.dropped()?) - signed(self.delivered))
+        unexplained(self.counters.accepted, self.counters.dropped(), Some(self.delivered))
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use capbench_model::completeness::must_be_known;
 use capbench_model::counters::Counters;
 use capbench_model::places::Place;
 use capbench_model::units::{ByteCount, SnapLength};
@@ -64,13 +65,15 @@ impl Ends {
             let link = readings.first().map_or_else(LinkCounts::default, |reading| reading.link);
             let mut losses: Vec<_> = LostAt::of(&counters.losses).collect();
             if !losses.iter().any(|loss| loss.booking == Booking::Interface) {
-                let place = "link".into();
+                let place = Place::Link.key().into();
                 losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
             }
-            // An impossible comparison is not listed as a loss. An XDP program that nobody counts is: it can take any number.
+            let went_down =
+                link.went_down(captures.iter().map(|capture| capture.went_down.load(Relaxed)).max());
+            // Unknown counts are listed where they must be known.
             let unreached = readings.iter().take(1).flat_map(|reading| &reading.unreached);
             losses.extend(LostAt::of(
-                unreached.filter(|loss| loss.count.is_some() || loss.place == Place::Xdp),
+                unreached.filter(|loss| loss.count.is_some() || must_be_known(loss.place, went_down > 0)),
             ));
             if *has_workers {
                 let lost = captures.iter().map(|capture| capture.gaps.frames()).sum();
@@ -78,7 +81,7 @@ impl Ends {
                 losses.push(LostAt { place, booking: Booking::Own, count: Some(lost) });
             }
             losses.push(LostAt {
-                place: "writer".into(),
+                place: Place::Writer.key().into(),
                 booking: Booking::Own,
                 count: Some(written.interfaces.get(number).map_or(0, |packets| packets.lost())),
             });

@@ -1,5 +1,6 @@
 //! The ledger of a recording: a row for each place, and what is lost.
 
+use capbench_model::completeness::is_lacking;
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
 
@@ -94,12 +95,16 @@ pub fn missing(account: &Account) -> u64 {
 
 /// Packets that were accepted, or lost before the method.
 pub fn expected(account: &Account) -> u64 {
-    let of = |interface: &InterfaceAccount| {
-        let read_or_lost = interface.delivered + interface.lost_by_kernel().unwrap_or(0);
-        let before = [interface.lost_by_xdp(), interface.lost_by_stack()].into_iter().flatten();
-        interface.accepted.unwrap_or(read_or_lost) + before.sum::<u64>()
-    };
-    account.interfaces.iter().map(of).sum()
+    let mut packets = 0;
+    for interface in &account.interfaces {
+        let (mut accepted_and_lost, mut lost_before) = (0, 0);
+        for loss in interface.losses.iter().filter(|loss| is_lacking(loss.place)) {
+            let sum = if loss.place.is_accepted() { &mut accepted_and_lost } else { &mut lost_before };
+            *sum += loss.count.unwrap_or(0);
+        }
+        packets += interface.accepted.unwrap_or(interface.delivered + accepted_and_lost) + lost_before;
+    }
+    packets
 }
 
 /// The name of a place in one or two words.

@@ -26,6 +26,15 @@ pub struct LinkCounts {
 impl LinkCounts {
     /// Source of [`Self::missed`].
     pub(super) const MISSED: &'static str = "rx_missed_errors and rx_fifo_errors of the interface";
+
+    /// How often the interface went down or lost its carrier. The captures saw it go down `seen` times; the carrier's counter also
+    /// has losses that ended before a capture looked.
+    pub(super) fn went_down(&self, seen: Option<u64>) -> u64 {
+        match self.carrier_losses {
+            Some(losses @ 1..) => losses,
+            _ => seen.unwrap_or(0),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -61,6 +61,9 @@ pub fn ended(report: &Report, folder: &Path, files: &[&str], extent: Extent) -> 
 fn body(report: &Report, extent: Extent, end: &str) -> String {
     let mut text = String::new();
     wrapped(&mut text, "", "", &report.verdict.text);
+    if let Some(disturbers) = report.disturbers {
+        wrapped(&mut text, "", "  ", &report.caveats[disturbers].text);
+    }
     for warning in &report.warnings {
         wrapped(&mut text, "Warning: ", "  ", warning);
     }
@@ -72,8 +75,10 @@ fn body(report: &Report, extent: Extent, end: &str) -> String {
         }
     }
     let mut last_lines = String::new();
-    for caveat in &report.caveats {
-        wrapped(&mut last_lines, "", "  ", &caveat.text);
+    for (index, caveat) in report.caveats.iter().enumerate() {
+        if report.disturbers != Some(index) {
+            wrapped(&mut last_lines, "", "  ", &caveat.text);
+        }
     }
     last_lines.push_str(end);
     add_findings(&mut text, report, extent, number_of_lines(&last_lines));

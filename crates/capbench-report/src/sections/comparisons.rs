@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-use capbench_judge::comparison::{Comparison, Contrast, Field, Judgement, LEVEL, Scale, Setup};
+use capbench_judge::comparison::{Comparison, Contrast, Field, Judgement, Scale, Setup};
 use capbench_judge::finding::comparison::trials_of;
+use capbench_judge::thresholds::COMPARISON_LEVEL;
 use capbench_model::figures::{many, shortest};
 use capbench_results::Results;
 
@@ -63,7 +64,7 @@ fn changes(comparison: &Comparison, scale: Scale) -> Option<Chart> {
         "Grey: up to the threshold of ±{} %{}. Lines: {:.0} % intervals.",
         shortest(words.threshold * 100.0, 3),
         words.of_what,
-        LEVEL * 100.0
+        COMPARISON_LEVEL * 100.0
     )];
     if omitted > 0 {
         notes.push(format!("{} in the tables.", many(omitted, "more figure is", "more figures are")));

@@ -2,19 +2,13 @@
 
 use capbench_judge::finding::caveats::{self, Caveat, KnownSkew, NotMeasuredBecause};
 use capbench_judge::finding::noise::NoiseCause;
-use capbench_judge::finding::whole_run;
 use capbench_model::not_measured::NotMeasured;
 use capbench_results::Results;
 
 use super::statements::left_out_words;
-use super::{in_words, noise, with_trials};
+use super::{disturbers, in_words, noise, with_trials};
 use crate::model::Sentence;
 use crate::naming::{frames, list, many, time};
-
-/// The caveats of a run.
-pub(crate) fn caveats(results: &Results) -> Vec<Sentence> {
-    whole_run::caveats(&results.whole_run()).into_iter().map(in_words).collect()
-}
 
 /// How noisy the trials of two runs are, in one line.
 pub(crate) fn noise_of_both_runs(runs: [(&str, &Results); 2]) -> Option<Sentence> {
@@ -45,6 +39,7 @@ pub(super) fn words(caveat: &Caveat) -> String {
             let segments = many(*all_segments, "segment", "segments");
             format!("{noisy_segments} of {segments} {are} noisy: {}.", cause_words(cause))
         }
+        Caveat::Disturbers(fact) => disturbers::words(fact),
         Caveat::OneWayAbsolute { error_ns } => format!(
             "One-way times have an error of up to ±{} (clock class absolute).",
             time(error_ns.unwrap_or(0) as f64 / 1e9)

@@ -27,9 +27,9 @@ use capbench_judge::finding::sweep::series::{BurstRange, KeepsUp, KeptPoints, Me
 use capbench_judge::finding::sweep::{SweepAnswer, SweepFinding};
 use capbench_judge::sweep::contrasts::Evidence;
 use capbench_judge::sweep::outcome::SweepScene;
+use capbench_judge::thresholds::SWEEP_FALSE_ALARMS;
 use capbench_model::figures::grouped;
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::FALSE_ALARMS;
 
 use super::{Clause, first_clauses, with_trials};
 use crate::figures::number;
@@ -165,7 +165,7 @@ fn evidence_words(evidence: Evidence) -> String {
         large => format!("p = {large:.2}"),
     };
     format!(
-        "{probability} by ranks, corrected after Holm for {comparisons} comparisons at level {FALSE_ALARMS}"
+        "{probability} by ranks, corrected after Holm for {comparisons} comparisons at level {SWEEP_FALSE_ALARMS}"
     )
 }
 

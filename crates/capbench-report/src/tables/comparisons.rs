@@ -1,7 +1,8 @@
 //! The comparison of two runs or of methods that took turns: changes for the worse or better, and excluded changes.
 
-use capbench_judge::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale, Setup};
+use capbench_judge::comparison::{Comparison, Contrast, Judgement, Measure, Scale, Setup};
 use capbench_judge::finding::comparison::trials_of;
+use capbench_judge::thresholds::COMPARISON_LEVEL;
 use capbench_model::figures::{grouped, shortest};
 
 use super::rows::{Fields, Rows};
@@ -197,7 +198,7 @@ fn power(comparison: &Comparison) -> Vec<String> {
             "A change of rates and times is named from {} % on, a change of loss from {} percentage points of the sent frames on. Loss in most trials where there was none in any is always named. An interval contains the true change with a probability of {:.0} %, each by itself.",
             shortest(thresholds.relative * 100.0, 3),
             shortest(thresholds.loss * 100.0, 3),
-            LEVEL * 100.0
+            COMPARISON_LEVEL * 100.0
         ),
     ];
     if let Some(visits) = comparison.visits_needed {

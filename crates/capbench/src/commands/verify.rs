@@ -13,6 +13,7 @@ use capbench_report::printable;
 use clap::Args;
 
 use self::document::{Document, RANGES};
+use self::recording::NamedVerdict;
 use crate::capture_files;
 use crate::exit::{self, Exit, Usage};
 use crate::flags::LayoutFlags;
@@ -69,7 +70,8 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
         print_json(&Document::new(&files, &recorded, &verdict, is_right))?;
     } else {
         if !has_stamps && is_readable(&files) {
-            print(&recording::sentence(&verdict, &files))?;
+            let named = NamedVerdict { verdict: &verdict, files: &files, interfaces: recorded.interfaces() };
+            print(&named.sentence())?;
         }
         print(&text(&flags.files, &files, &recorded, has_stamps))?;
     }
@@ -182,8 +184,13 @@ fn of_trial(trial: &TrialFrames) -> String {
     text
 }
 
+/// The name of an interface, or its number in the file.
+fn name_of_interface(number: usize, interface: &RecordedInterface) -> String {
+    interface.name.as_deref().map_or_else(|| format!("interface {number}"), printable::line)
+}
+
 fn of_interface(number: usize, interface: &RecordedInterface, has_stamps: bool) -> String {
-    let name = interface.name.as_deref().map_or_else(|| format!("interface {number}"), printable::line);
+    let name = name_of_interface(number, interface);
     let mut text =
         format!("{name}: {} packets; drop counts report {} lost packets", interface.frames, interface.told);
     if has_stamps {

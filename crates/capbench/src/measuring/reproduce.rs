@@ -142,9 +142,12 @@ impl Plan for Reproduce {
     fn statements(&self, _: &Scene) -> Vec<String> {
         let Conditions { base, scale, seed, .. } = &self.base;
         vec![format!(
-            "trials last {scale} of the published lengths, but at least 300 ms, of loke-2011 at least 5 s (50 ms below a scale of \
-             0.0025); they wait {:?} for missing frames, with no time to settle, where RFC 2544 asks for 2 s and 5 s; searches \
+            "trials last {scale} of the published lengths, but at least {:?}, of loke-2011 at least 5 s ({:?} below a scale of {}); \
+             they wait {:?} for missing frames, with no time to settle, where RFC 2544 asks for 2 s and 5 s; searches \
              end at {} %; order by seed {seed}",
+            Scale::LEAST_TRIAL,
+            Scale::LEAST_CHECK,
+            Scale::LEAST_EVIDENCE,
             base.quiet,
             scale.width() * 100.0,
         )]

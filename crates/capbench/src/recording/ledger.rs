@@ -1,6 +1,6 @@
 //! The ledger: what happened to every packet, as text and as data.
 
-use capbench_model::counters::Loss;
+use capbench_model::completeness::UnknownLoss;
 use capbench_model::places::Place;
 use capbench_record::recording::ledger::{Row, expected, in_a_word, missing, rows_of};
 use capbench_record::recording::{Account, InterfaceAccount};
@@ -40,22 +40,27 @@ fn counts(account: &Account) -> Vec<String> {
 
 /// Why the number of lost packets is unknown for some interface.
 pub fn unknown_losses(account: &Account) -> Option<String> {
-    let interface = account.interfaces.iter().find(|interface| !interface.knows_missing())?;
+    account.interfaces.iter().find_map(|interface| Some(unknown_loss(interface, interface.unknown_loss()?)))
+}
+
+fn unknown_loss(interface: &InterfaceAccount, unknown: UnknownLoss) -> String {
     let InterfaceAccount { name, method, .. } = interface;
-    if let Some(reason) = interface.unknown_after_xdp() {
-        return Some(format!("{name}: {reason}"));
+    match unknown {
+        UnknownLoss::At(Place::Xdp) => {
+            format!("{name}: {}", interface.source_of(Place::Xdp).unwrap_or_default())
+        }
+        UnknownLoss::At(Place::Stack) => format!(
+            "{name} went down {}; packets that came before its socket was attached again: {}",
+            times(interface.went_down),
+            interface.source_of(Place::Stack).unwrap_or_default()
+        ),
+        UnknownLoss::At(_) | UnknownLoss::NoCounter => {
+            format!("{method} on {name} does not count how many packets it lost")
+        }
+        UnknownLoss::Unexplained(packets) => format!(
+            "{packets} packets of {name} are unexplained; {method} cannot stop packets at the end, so they may have come after the end"
+        ),
     }
-    Some(match (interface.lost_by_kernel(), interface.unknown_after_down()) {
-        (None, _) => format!("{method} on {name} does not count how many packets it lost"),
-        (_, Some(reason)) => format!(
-            "{name} went down {}; packets that came before its socket was attached again: {reason}",
-            times(interface.went_down)
-        ),
-        (Some(_), None) => format!(
-            "{} packets of {name} are unexplained; {method} cannot stop packets at the end, so they may have come after the end",
-            interface.unexplained().unwrap_or(0)
-        ),
-    })
 }
 
 fn times(count: u64) -> String {
@@ -68,10 +73,8 @@ pub fn losses_in_words(account: &Account) -> String {
         (count > 0).then(|| format!("{}: {place} {count}", interface.name))
     };
     let of_interface = |interface: &InterfaceAccount| -> Vec<String> {
-        let is_missing =
-            |loss: &&Loss| loss.place.is_accepted() || matches!(loss.place, Place::Xdp | Place::Stack);
-        let counted = interface.losses.iter().filter(is_missing).chain(&interface.queues);
-        let counted = counted.filter_map(|loss| place(interface, in_a_word(loss.place), loss.count?));
+        let counted =
+            interface.lacking().filter_map(|loss| place(interface, in_a_word(loss.place), loss.count?));
         let unexplained = interface.missing() - interface.lost();
         counted
             .chain(place(interface, "writer", interface.output.lost()))
@@ -186,6 +189,7 @@ mod tests {
     use capbench_record::writing::{PacketCounts, WriterCounts};
 
     use super::*;
+    use capbench_model::counters::Loss;
 
     fn interface(
         name: &str,

@@ -4,7 +4,7 @@ use anyhow::Result;
 use capbench_capture::Interface;
 use capbench_capture::backends::frame_slots::slot_for;
 use capbench_host::bed::Side;
-use capbench_host::largest_frame::{FrameCause, LEGACY_MOST, LargestFrame};
+use capbench_host::largest_frame::{FrameCause, LargestFrame};
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::{RingGeometry, Running};
 use capbench_model::units::ByteCount;
@@ -65,8 +65,8 @@ fn cause_in_words(cause: &FrameCause) -> String {
             };
             format!("{on}, with packets of up to {limit}")
         }
-        FrameCause::UnreadablePeer => {
-            format!("its peer cannot be read, and may pass on packets of up to {LEGACY_MOST}")
+        FrameCause::UnreadablePeer { limit } => {
+            format!("its peer cannot be read, and may pass on packets of up to {limit}")
         }
         FrameCause::Behind { interface, limit } => {
             format!("it passes on frames of others, and {interface} has packets of up to {limit}")
@@ -134,7 +134,7 @@ mod tests {
              with packets of up to 65536; slots for its MTU of 1500 would be 4096: ethtool -K tx0 tso off tx-udp-segmentation off \
              in the network namespace of its peer, or -s 1522, makes slots small"
         );
-        let unreadable = LargestFrame { octets: 65_558, cause: FrameCause::UnreadablePeer };
+        let unreadable = LargestFrame { octets: 65_558, cause: FrameCause::UnreadablePeer { limit: 65_536 } };
         let alone = line(&options, &unreadable, 65 << 10);
         assert!(alone.ends_with("would be 4096: -s 1522 makes slots small"), "{alone}");
         let asked = CaptureOptions { frame: Some(ByteCount(128 << 10)), ..options.clone() };

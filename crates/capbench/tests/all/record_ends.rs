@@ -148,8 +148,9 @@ fn root_files_that_end_at_any_boundary_are_whole_and_together_all() {
         // Files of different seconds have different names, and those of one second numbers.
         // With seconds it has to send for longer than one.
         let (name, rate) = if rotation.contains("-G") { ("%s.pcapng", 1700) } else { ("f.pcapng", 10_000) };
-        let recording =
-            Recording::start(&spaces.right, &folder.file(name), &format!("--method packet-v3 {rotation}"));
+        // The ring has room for the whole run: on a busy host the recorder may be late.
+        let arguments = format!("--method packet-v3 --ring 64MiB --block 64KiB {rotation}");
+        let recording = Recording::start(&spaces.right, &folder.file(name), &arguments);
         run(
             &spaces.left,
             capbench(&format!("send -i left --json --rate {rate} --size imix --trial 7 -c 2000")),

@@ -74,12 +74,20 @@ fn pcapng(packets: &[Made], statistics: &[InterfaceStatistics]) -> Vec<u8> {
 }
 
 fn lost(accepted: u64, delivered: u64, ring: u64) -> InterfaceStatistics {
-    let losses = vec![Loss { place: Place::Ring, count: Some(ring), source: "".into() }];
-    let mut statistics = InterfaceStatistics {
+    InterfaceStatistics {
         accepted: Some(accepted),
         delivered: Some(delivered),
-        ..InterfaceStatistics::default()
-    };
+        ..booked(&[(Place::Ring, Some(ring))])
+    }
+}
+
+/// Statistics with these losses.
+fn booked(places: &[(Place, Option<u64>)]) -> InterfaceStatistics {
+    let mut losses = Vec::new();
+    for &(place, count) in places {
+        losses.push(Loss { place, count, source: "".into() });
+    }
+    let mut statistics = InterfaceStatistics::default();
     statistics.book(&LostAt::of(&losses).collect::<Vec<_>>());
     statistics
 }
@@ -252,6 +260,36 @@ fn a_recording_without_stamps_is_verified_by_what_its_files_say() {
     assert_eq!(verdict(&[("k", &killed)]), (no_end, Some(4)));
     let cut = verdict(&[("k", &killed[..killed.len() - 3])]);
     assert!(cut.0.starts_with("not complete: k ends within a record") && cut.1 == Some(3), "{cut:?}");
+}
+
+#[test]
+fn a_recording_whose_losses_are_not_all_counted_is_of_unknown_completeness() {
+    for (statistics, why) in [
+        (
+            booked(&[(Place::Link, Some(0)), (Place::Ring, None), (Place::Writer, Some(0))]),
+            "how many packets of eth1 were lost in the ring or socket queue is unknown",
+        ),
+        (
+            booked(&[(Place::Xdp, None), (Place::Ring, Some(0))]),
+            "how many packets of eth1 were lost in XDP is unknown",
+        ),
+        (
+            booked(&[(Place::Link, Some(0)), (Place::Writer, Some(0))]),
+            "the recorder did not count how many packets of eth1 it lost",
+        ),
+        (lost(9, 7, 0), "2 packets of eth1, accepted by the kernel, neither delivered nor counted as lost"),
+    ] {
+        let file = part(0, 7, EarlierFiles::Kept, &[at_end(statistics)]);
+        let expected = format!("unknown whether it is complete: {why}");
+        assert_eq!(verdict(&[("a", &file)]), (expected, Some(4)));
+    }
+    let losing = booked(&[(Place::FillRing, None), (Place::Ring, Some(3))]);
+    let (sentence, code) = verdict(&[("a", &part(0, 7, EarlierFiles::Kept, &[at_end(losing)]))]);
+    assert!(sentence.starts_with("not complete: lost 3 of 10 packets (30 %); how many packets of eth1"));
+    assert_eq!(code, Some(3));
+    let uncounted_link = booked(&[(Place::Link, None), (Place::Ring, Some(0))]);
+    let whole = part(0, 7, EarlierFiles::Kept, &[at_end(uncounted_link)]);
+    assert_eq!(verdict(&[("a", &whole)]).1, Some(0), "its counter is also of packets that nobody wanted");
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! The meaning of the method's counters.
 //!
 //! In copy mode (`__xsk_rcv` and `__xp_alloc` of net/xdp) a frame that finds the fill ring empty counts in `rx_dropped` *and*
-//! in `rx_fill_ring_empty_descs`. A frame too long for a chunk counts in `rx_dropped` only, a full receive ring in
-//! `rx_ring_full`. With zero-copy the driver counts `rx_fill_ring_empty_descs` whenever it finds nothing there. The NIC
+//! in `rx_fill_ring_empty_descs`. A frame too long for a chunk counts in `rx_dropped` only. With zero-copy the driver counts `rx_fill_ring_empty_descs` whenever it finds nothing there. The NIC
 //! loses the frames, and only the NIC knows how many.
 
 use capbench_sys::xdp::XdpStatistics;
 
 use capbench_model::counters::{Counters, Loss};
 use capbench_model::places::Place;
+
+use crate::backends::xdp_socket_losses::{self, at_fill_ring};
 
 /// The counters, summed over all queues and CPUs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,48 +27,27 @@ pub(super) struct Counted {
 impl Counted {
     /// The losses, each at one place.
     pub(super) fn counters(&self) -> Counters {
-        let loss = |place, count, source: &'static str| Loss { place, count, source: source.into() };
         let sockets = &self.sockets;
-        let (fill, ring) = match (sockets.rx_fill_ring_empty_descs, sockets.rx_ring_full) {
-            (Some(empty), Some(full)) if self.copies => (
-                loss(
-                    Place::FillRing,
-                    Some(empty.min(sockets.rx_dropped)),
-                    "XDP_STATISTICS: rx_fill_ring_empty_descs, as far as rx_dropped confirms it",
-                ),
-                loss(Place::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
+        let [fill, ring] = xdp_socket_losses::losses(sockets, || match sockets.rx_fill_ring_empty_descs {
+            Some(empty) if self.copies => at_fill_ring(
+                Some(empty.min(sockets.rx_dropped)),
+                "XDP_STATISTICS: rx_fill_ring_empty_descs, as far as rx_dropped confirms it",
             ),
-            (Some(_), Some(full)) => (
-                loss(
-                    Place::FillRing,
-                    None,
-                    "unknown: with zero-copy the NIC loses them; rx_fill_ring_empty_descs counts looks, not frames",
-                ),
-                loss(Place::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
+            _ => at_fill_ring(
+                None,
+                "unknown: with zero-copy the NIC loses them; rx_fill_ring_empty_descs counts looks, not frames",
             ),
-            // Only their sum is known, so it is recorded at one place. The share of the other place is unknown.
-            _ => (
-                loss(
-                    Place::FillRing,
-                    None,
-                    "unknown: before Linux 5.9 rx_dropped counts them with those of the full receive ring",
-                ),
-                loss(
-                    Place::Ring,
-                    Some(sockets.rx_dropped),
-                    "XDP_STATISTICS: rx_dropped, before Linux 5.9 also frames without a buffer and frames that are too long",
-                ),
-            ),
-        };
+        });
         let too_long = self.too_long();
         Counters {
             accepted: Some(self.redirected.saturating_sub(too_long)),
             losses: vec![
-                loss(
-                    Place::Xdp,
-                    Some(self.passed + too_long),
-                    "XDP program: left to the stack; XDP_STATISTICS: rx_dropped beyond fill ring (too long)",
-                ),
+                Loss {
+                    place: Place::Xdp,
+                    count: Some(self.passed + too_long),
+                    source: "XDP program: left to the stack; XDP_STATISTICS: rx_dropped beyond fill ring (too long)"
+                        .into(),
+                },
                 fill,
                 ring,
             ],

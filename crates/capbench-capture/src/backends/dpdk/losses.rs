@@ -7,31 +7,15 @@ use capbench_sys::xdp::XdpStatistics;
 use capbench_model::counters::{Counters, Loss};
 use capbench_model::places::Place;
 
+use crate::backends::xdp_socket_losses::{self, at_fill_ring};
+
 /// Counters of AF_XDP's sockets. The number of frames that reached them is unknown, because those in a ring are not counted.
 pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {
-    let loss = |place, count, source: &'static str| Loss { place, count, source: source.into() };
-    let losses = match sum.rx_ring_full {
-        Some(full) => vec![
-            loss(
-                Place::FillRing,
-                Some(sum.rx_dropped),
-                "XDP_STATISTICS: rx_dropped (no buffer, or a frame larger than one)",
-            ),
-            loss(Place::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
-        ],
-        // Only their sum is known, so it is recorded at one place.
-        None => vec![
-            loss(
-                Place::FillRing,
-                None,
-                "unknown: before Linux 5.9 rx_dropped counts them with those of the full receive ring",
-            ),
-            loss(
-                Place::Ring,
-                Some(sum.rx_dropped),
-                "XDP_STATISTICS: rx_dropped, before Linux 5.9 also frames without a buffer",
-            ),
-        ],
+    let no_buffer = || {
+        at_fill_ring(
+            Some(sum.rx_dropped),
+            "XDP_STATISTICS: rx_dropped (no buffer, or a frame larger than one)",
+        )
     };
     let raw = [
         ("rx_dropped", Some(sum.rx_dropped)),
@@ -40,7 +24,7 @@ pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {
     ];
     Counters {
         accepted: None,
-        losses,
+        losses: xdp_socket_losses::losses(sum, no_buffer).into(),
         without: vec![Place::MethodQueue],
         raw: raw.into_iter().filter_map(|(name, count)| Some((name.to_string(), count?))).collect(),
     }

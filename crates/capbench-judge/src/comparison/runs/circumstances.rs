@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::comparison::note::{ComparisonNote, RunSide, RunsDifference, TrialFact};
 use crate::comparison::setup::{Field, Setup};
 use crate::run::RunFacts;
-use crate::thresholds::EQUAL_HOST_SPEED;
+use crate::thresholds::{EQUAL_HOST_SPEED, EQUAL_ITERATIONS};
 use capbench_model::environment::Difference;
 use capbench_model::running::CaptureFacts;
 use capbench_model::saved::{SavedMethod, SavedWork};
@@ -143,7 +143,7 @@ pub(super) fn is_disturbed(run: &RunFacts<'_>) -> bool {
 fn speed(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Option<ComparisonNote> {
     let verify_ns_then = verify_ns(then)?;
     let verify_ns_now = verify_ns(now)?;
-    if !is_other_speed(verify_ns_then, verify_ns_now) {
+    if (verify_ns_now / verify_ns_then - 1.0).abs() <= EQUAL_HOST_SPEED {
         return None;
     }
     Some(ComparisonNote::HostSpeed { verify_ns_then, verify_ns_now })
@@ -153,11 +153,6 @@ fn verify_ns(run: &RunFacts<'_>) -> Option<f64> {
     median(run.trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0))
 }
 
-/// Whether two figures of the speed of a CPU differ by more than those of one CPU do from time to time.
-fn is_other_speed(then: f64, now: f64) -> bool {
-    (now / then - 1.0).abs() > EQUAL_HOST_SPEED
-}
-
 /// A note for work in nanoseconds that was not the same in both runs. It is a number of loop iterations that lasted as long before the
 /// trials. If that number differs, the application did different work under the same name.
 fn work(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<ComparisonNote> {
@@ -165,7 +160,7 @@ fn work(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<ComparisonNote> {
     let mut notes = Vec::new();
     for (work, iterations_then) in iterations(then) {
         let Some(&iterations_now) = after.get(work) else { continue };
-        if is_other_speed(iterations_then, iterations_now) {
+        if (iterations_now / iterations_then - 1.0).abs() > EQUAL_ITERATIONS {
             notes.push(ComparisonNote::OtherWork { work: work.clone(), iterations_then, iterations_now });
         }
     }

@@ -1,5 +1,5 @@
-//! Why no method can be named: all trials are invalid, the host disturbed those with losses, or one thread has no time for the
-//! load.
+//! Why no method can be named: one thread has no time for the load, all trials are invalid, or the host disturbed those with
+//! losses. They are asked in this order; the last one is what is left where a ranking concludes nothing.
 
 use crate::thresholds::CLEARLY_BUSY_FACTOR;
 use capbench_model::ledger::LostAt;
@@ -23,8 +23,9 @@ pub(super) fn every_trial_invalid(run: &RunFacts<'_>) -> Option<Found> {
     Some(found(fact, run.trials.iter().map(|trial| trial.number)))
 }
 
-/// What the sound trials leave open: no method is known to sustain a load, because the host disturbed the trials with losses, or
-/// because the generator did not send the load. `None` without a sound trial of a method.
+/// What the sound trials leave open where the ranking concludes nothing ([`Conclusion::Nothing`], which the caller knows): of no
+/// method it is known whether it sustains a load. Then the host disturbed all trials with losses, or the generator did not send
+/// the load. `None` without a sound trial of a method.
 pub(super) fn no_answer(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     let trials: Vec<&TrialResult> = run.trials.iter().filter(|trial| is_sound(trial)).collect();
     if trials.is_empty() || ranking.methods.is_empty() {
@@ -50,7 +51,8 @@ pub(super) fn no_answer(question: Question, ranking: &Ranking, run: &RunFacts<'_
 }
 
 /// The verdict that no method sustains the load because one thread has no time for it, by the work per packet or by the measured
-/// time. It goes together with other answers, so it is no [`Found`] yet.
+/// time. It says why a ranking names no method, whether its trials showed that none sustains the load or showed nothing; a method
+/// that is named has the time. The caller puts it before the other answers, so it is no [`Found`] yet.
 pub(super) fn no_time(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<BenchVerdict> {
     let Question::CheapestAt { pps } = question else { return None };
     if !matches!(ranking.conclusion, Conclusion::Nothing | Conclusion::NoneLossless { .. }) {

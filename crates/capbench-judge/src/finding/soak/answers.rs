@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::kept_trials;
 use crate::finding::{Finding, Found};
-use crate::soak::doubts::SoakDoubts;
 use crate::soak::record::{Interval, LossEvent, SoakRecord};
+use crate::sustained::soak::SoakDoubts;
 
 /// An answer to the question of a soak.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -13,9 +13,9 @@ pub use answers::{SoakAnswer, SoakSetUp, answers};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found, OddFrames};
-use crate::soak::doubts::SoakDoubts;
 use crate::soak::noise::NoisySegments;
 use crate::soak::record::{Interval, SoakRecord};
+use crate::sustained::soak::SoakDoubts;
 use capbench_model::noise::Noise;
 
 /// A fact about a soak.

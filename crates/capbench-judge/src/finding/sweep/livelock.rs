@@ -1,13 +1,13 @@
-//! Whether more load delivers fewer packets, by the rates that a method delivers at rising loads.
+//! The fact that more load delivers fewer packets along a sweep. [`crate::livelock`] decides it.
 
 use serde::{Deserialize, Serialize};
 
 use super::point::{SweepPoint, SweepSeries};
 use super::{SweepFinding, found};
 use crate::finding::Found;
-use crate::sweep::contrasts::{Evidence, Rises};
-use crate::sweep::outcome::{Reading, Series, Swept, numbers};
-use crate::thresholds::FALLING_RATE;
+use crate::livelock::{Fall, largest_fall};
+use crate::sweep::contrasts::Evidence;
+use crate::sweep::outcome::{Series, Swept, numbers};
 
 /// A higher load at which fewer packets are delivered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -26,62 +26,16 @@ pub struct LivelockFound {
     pub evidence: Evidence,
 }
 
-/// Where more load delivers fewer packets: the largest fall of the delivered rate that chance does not explain.
+/// Where more load delivers fewer packets, with the chance of that.
 pub(super) fn livelock(swept: &Swept<'_>, series: &Series) -> Option<Found> {
-    // A value that falls with the load rises with its sign reversed: its `low` points are those with the high rates.
-    let rises = Rises::find(swept, &series.readings, |trial| -trial.delivered_pps);
-    let fall = rises.largest(|rise| rise.gain > FALLING_RATE * highest_pps(rise.low))?;
-    let peak = fall.low.iter().max_by(|a, b| delivered_pps(a).total_cmp(&delivered_pps(b)))?;
-    let lowest = fall.high.iter().min_by(|a, b| delivered_pps(a).total_cmp(&delivered_pps(b)))?;
+    let Fall { compared, peak, lowest } = largest_fall(swept, series)?;
     let fact = LivelockFound {
         series: SweepSeries::new(series),
         peak: SweepPoint::of_reading(swept.outcome, peak),
-        peak_pps: delivered_pps(peak),
+        peak_pps: peak.delivered_pps.median,
         lowest: SweepPoint::of_reading(swept.outcome, lowest),
-        lowest_pps: delivered_pps(lowest),
-        evidence: fall.evidence,
+        lowest_pps: lowest.delivered_pps.median,
+        evidence: compared.evidence,
     };
-    Some(found(SweepFinding::Livelock(fact), numbers(fall.low.iter().chain(fall.high))))
-}
-
-fn delivered_pps(reading: &Reading) -> f64 {
-    reading.delivered_pps.median
-}
-
-fn highest_pps(readings: &[Reading]) -> f64 {
-    readings.iter().map(delivered_pps).fold(0.0, f64::max)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::livelock;
-    use crate::sweep::for_tests::{LoadTrial, reading, series, sweep_of_loads};
-    use crate::sweep::outcome::Swept;
-
-    #[test]
-    fn a_rate_falls_if_it_falls_by_a_twentieth() {
-        const VISITS: u32 = 8;
-        for (delivered_pps, is_found) in [(95_300.0, false), (94_700.0, true)] {
-            let mut at_low_load = Vec::new();
-            let mut at_high_load = Vec::new();
-            for visit in 0..VISITS {
-                // Repeats differ a little, as those of a measurement.
-                let noise_pps = f64::from(visit);
-                let low = LoadTrial { delivered_pps: 1e5 + noise_pps, ..LoadTrial::lossless(visit + 1) };
-                let high = LoadTrial {
-                    number: VISITS + visit + 1,
-                    pps: 2e5,
-                    delivered_pps: delivered_pps + noise_pps,
-                    lost: 1000,
-                };
-                at_low_load.push(low.result());
-                at_high_load.push(high.result());
-            }
-            let readings = vec![reading(0, &at_low_load), reading(1, &at_high_load)];
-            let sweep = sweep_of_loads(&[1e5, 2e5], vec![series("recv", readings)]);
-            let trials = [at_low_load, at_high_load].concat();
-            let found = livelock(&Swept::new(&sweep, &trials), &sweep.series[0]);
-            assert_eq!(found.is_some(), is_found, "{delivered_pps} packets/s after 100,000");
-        }
-    }
+    Some(found(SweepFinding::Livelock(fact), numbers(compared.low.iter().chain(compared.high))))
 }

@@ -20,6 +20,7 @@ use super::point::{SweepPoint, SweepSeries, points_of};
 use super::{SweepFinding, found};
 use crate::finding::Found;
 use crate::limit::is_generator_limit;
+use crate::sweep::onset::first_lossy;
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 
 /// Loss that begins at a point of an ordered axis.
@@ -111,7 +112,7 @@ pub enum GeneratorLimits {
 
 /// Where a method starts to lose frames. `None` without readings.
 pub(super) fn onset(swept: &Swept<'_>, series: &Series) -> Option<Found> {
-    let first_with_loss = series.readings.iter().position(Reading::loses);
+    let first_with_loss = first_lossy(series.readings.iter().map(Reading::loses));
     match first_with_loss {
         None if series.readings.is_empty() => None,
         None => Some(hardly_any_loss(swept, series)),

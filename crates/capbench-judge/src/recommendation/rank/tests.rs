@@ -123,6 +123,15 @@ fn of_limits_that_are_not_known_well_the_highest_that_is_shown_comes_first() {
 }
 
 #[test]
+fn of_limits_that_are_not_known_well_three_quarters_are_about_the_highest_load() {
+    for (lower_pps, first) in [(760_000.0, "packet-v2"), (740_000.0, "libpcap")] {
+        let high = between("libpcap", [1e6, 1.5e6], 118.0);
+        let cheap = between("packet-v2", [lower_pps, 1.5e6], 50.0);
+        assert_eq!(order(&[high, cheap])[0], first, "{lower_pps} and 1,000,000 packets/s");
+    }
+}
+
+#[test]
 fn the_cheapest_of_those_that_sustain_all_that_the_generator_sends_is_named() {
     let methods = [at_least("libpcap", 1_340_000.0, 118.0), at_least("packet-v3", 1_130_000.0, 87.0)];
     assert_eq!(order(&methods), ["packet-v3", "libpcap"]);

@@ -1,5 +1,9 @@
-//! Whether more work per packet leads to more packets: whether the sustainable rate of a method rises with the work, from points
-//! at which it does not keep up.
+//! Whether more work per packet leads to more packets (Dain, 2004): whether the sustainable rate of a method rises with the work,
+//! from points at which it falls short of the load.
+//!
+//! 1. A method that falls short at no point shows nothing.
+//! 2. A rise that is more than chance, and large enough to matter, shows the effect.
+//! 3. Otherwise the same blocks of points are asked how large a rise their repeats still allow. A larger one is excluded.
 
 use super::{Effect, Excluded, LargestRise, RiseAnswer, ShownEffect, SustainedPart};
 use crate::sweep::contrasts::{Rise, Rises, block_pairs, median_or_zero};
@@ -21,7 +25,7 @@ fn answer<'r>(swept: &Swept<'r>, readings: &'r [Reading]) -> RiseAnswer {
         return RiseAnswer::HardlyAnyLoss { is_clean, up_to: up_to.into() };
     }
     let rises = Rises::find(swept, readings, sustained_pps);
-    if let Some(rise) = rises.largest(|rise| starts_without_keeping_up(rise) && is_notable(swept, rise)) {
+    if let Some(rise) = rises.largest(|rise| starts_short(rise) && is_notable(swept, rise)) {
         return RiseAnswer::Appears { rise: largest_rise(swept, rise) };
     }
     match excluded_rise(swept, readings) {
@@ -33,8 +37,8 @@ fn answer<'r>(swept: &Swept<'r>, readings: &'r [Reading]) -> RiseAnswer {
     }
 }
 
-/// Whether the method keeps up at none of the points with the lower rate.
-fn starts_without_keeping_up(rise: &Rise<'_>) -> bool {
+/// Whether the method falls short at all points with the lower rate.
+fn starts_short(rise: &Rise<'_>) -> bool {
     rise.low.iter().all(Reading::falls_short)
 }
 
@@ -46,14 +50,15 @@ fn is_notable(swept: &Swept<'_>, rise: &Rise<'_>) -> bool {
 
 /// The largest rise, whether or not chance explains it.
 fn largest_seen<'s, 'r>(rises: &'s Rises<'r>) -> Option<&'s Rise<'r>> {
-    let seen = rises.all.iter().filter(|rise| starts_without_keeping_up(rise) && rise.gain > 0.0);
+    let seen = rises.all.iter().filter(|rise| starts_short(rise) && rise.gain > 0.0);
     seen.max_by(|a, b| a.gain.total_cmp(&b.gain))
 }
 
-/// The rise that the repeats exclude, from points at which the method does not keep up.
+/// The largest rise that the repeats still allow, from blocks with the less work in which the method falls short. Blocks have the
+/// shortest width with enough repeats for a limit. `None` if there is none.
 fn excluded_rise(swept: &Swept<'_>, readings: &[Reading]) -> Option<Excluded> {
     let limits = Limits::from_comparisons(|width| compared_blocks(swept, readings, width))?;
-    Excluded::from_limits(&limits, |block| readings[block].iter().all(Reading::falls_short))
+    Excluded::from_limits(&limits, |earlier_block| readings[earlier_block].iter().all(Reading::falls_short))
 }
 
 /// Compares every block of `width` neighbouring points with every later block of the same length.

@@ -52,7 +52,7 @@ fn a_change_of_a_loss_is_reported_from_a_thousandth_on() {
 }
 
 /// Compares two runs of these trials on one host.
-fn compared_runs(then: &[TrialResult], now: &[TrialResult]) -> Comparison {
+pub(super) fn compared_runs(then: &[TrialResult], now: &[TrialResult]) -> Comparison {
     let environment = Environment::default();
     let then = RunFacts {
         command: &[],

@@ -4,6 +4,7 @@ use capbench_host::accounts::cpu::CpuTimes;
 use capbench_host::accounts::kernel_work::foreign_ns;
 use capbench_model::arrivals::start_spread_ns;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
+use capbench_model::disturbers::Disturbers;
 use capbench_sys::host::CpuId;
 
 use super::Halves;
@@ -23,7 +24,21 @@ impl Halves<'_> {
             sending_ns: self.sending_ns(),
             backlog_lasts_ns: self.backlog_lasts_ns(),
             start_spread_ns: start_spread_ns(&self.receive.received.streams),
+            disturbers: self.disturbers(),
         }
+    }
+
+    /// The processes that used the CPUs of the receive side's host. Its generators in other processes belong to the trial.
+    fn disturbers(&self) -> Option<Disturbers> {
+        let mut disturbers = self.receive.cpus.disturbers.clone()?;
+        for half in self.each {
+            if self.on_its_host.contains(&half.stream)
+                && let Some(generator) = &half.disturbers
+            {
+                disturbers = disturbers.without(generator.reader_pid);
+            }
+        }
+        Some(disturbers)
     }
 
     /// The longest window of a generator's CPU.

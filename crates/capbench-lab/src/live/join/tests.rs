@@ -13,6 +13,7 @@ use capbench_host::tracer::{DropKind, InterfaceTrace, NetRxTime};
 use capbench_model::arrivals::Arrivals;
 use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
+use capbench_model::disturbers::{CpuUser, Disturbers};
 use capbench_model::for_tests::profile;
 use capbench_model::generator::GeneratorFacts;
 use capbench_model::members::Member;
@@ -81,6 +82,7 @@ pub(super) fn transmit() -> TransmitHalf {
         driver_counters: [("tx_queue_0_packets".to_string(), 997)].into(),
         notes: vec![Noise::Steal],
         interruption: None,
+        disturbers: None,
         clock: None,
     }
 }
@@ -186,6 +188,7 @@ pub(super) fn receive() -> ReceiveHalf {
             tick_ns: 10 * MS,
             stalls: vec![(kernel, vec![Stall { until_ns: 1003 * MS, ..Stall::default() }])],
             paces: vec![(CpuId::new(0), PACE), (kernel, PACE)],
+            disturbers: None,
         },
         clocks: ClockDrift { slew_ppm: 1.25, ..ClockDrift::default() },
         tracer_cost: Some(TracerCost {
@@ -272,6 +275,30 @@ fn the_cpu_account_is_that_of_the_receive_side() {
 }
 
 #[test]
+fn receive_work_of_which_more_than_a_tenth_is_on_other_cpus_did_not_follow_the_placement() {
+    for (elsewhere, did_follow) in [(99, true), (101, false)] {
+        let mut receive = receive();
+        receive.softnet[0].processed = elsewhere;
+        let trial = join(VIRTUAL, &transmit(), &receive).trial;
+        let is_elsewhere = trial.noise.reasons.contains(&Noise::KernelElsewhere);
+        assert_eq!(is_elsewhere, !did_follow, "{elsewhere} of 1000 frames");
+    }
+}
+
+#[test]
+fn the_total_of_a_shared_cpu_is_unknown_if_others_worked_for_more_than_a_twentieth_of_its_busy_time() {
+    // The CPU was busy for 503 ms. Threads ran for 100 ms in the system, too: 420 ms, with two ticks, can be the application's.
+    for (user_ticks, total_ns) in [(34, Some(503 * MS)), (35, None)] {
+        let mut receive = receive();
+        receive.cpus.receiving = window(&[(0, [97, 0, 200, 0, 3]), (1, [user_ticks, 10, 250, 20, 0])]);
+        let trial = join(VIRTUAL, &transmit(), &receive).trial;
+        assert_eq!(trial.cpu.total_ns, total_ns, "{user_ticks} ticks");
+        let is_foreign = trial.noise.reasons.contains(&Noise::ForeignLoadOnSharedCpu);
+        assert_eq!(is_foreign, total_ns.is_none(), "{user_ticks} ticks");
+    }
+}
+
+#[test]
 fn receive_work_that_interrupts_several_members_is_counted_once() {
     let mut receive = receive();
     let cpus = [1, 2].map(CpuId::new);
@@ -349,6 +376,27 @@ fn a_generator_on_the_applications_cpu_is_examined_with_it() {
         Some(550 * MS),
         "the busy time of the CPU is the generator's, too"
     );
+}
+
+/// The numbers of the processes that disturbed a trial.
+fn disturbing(transmit: &TransmitHalf, receive: &ReceiveHalf) -> Vec<u32> {
+    let disturbers = join(VIRTUAL, transmit, receive).trial.disturbance.disturbers.unwrap();
+    disturbers.processes.iter().map(|process| process.pid).collect()
+}
+
+#[test]
+fn an_agent_that_sends_from_the_receivers_host_does_not_disturb_the_trial() {
+    let (mut transmit, mut receive) = (transmit(), receive());
+    assert_eq!(join(VIRTUAL, &transmit, &receive).trial.disturbance.disturbers, None);
+    let process = |pid| CpuUser { pid, cpu: 1, ..CpuUser::default() };
+    let processes = vec![process(7), process(8)];
+    receive.cpus.disturbers = Some(Disturbers { processes, ..Disturbers::default() });
+    assert_eq!(disturbing(&transmit, &receive), [7, 8]);
+    transmit.disturbers = Some(Disturbers { reader_pid: 7, ..Disturbers::default() });
+    assert_eq!(disturbing(&transmit, &receive), [8]);
+    // Numbers of processes of another host mean nothing here.
+    receive.cpus.placement.generators = Vec::new();
+    assert_eq!(disturbing(&transmit, &receive), [7, 8]);
 }
 
 #[test]

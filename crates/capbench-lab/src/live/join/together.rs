@@ -57,6 +57,7 @@ fn both(one: TransmitHalf, other: TransmitHalf) -> TransmitHalf {
         // Of each generator: the trial is judged by them.
         interruption: None,
         // Each has its own.
+        disturbers: None,
         clock: None,
     }
 }

@@ -1,3 +1,7 @@
+//! Recovery from an overload (RFC 2544 26.5), on a path that takes 10 us for a frame and has room for 100. Sending is overloaded
+//! for 50 ms and then observed for 100 ms. The path has recovered if the last tenth of the observed time
+//! (`RECOVERED_QUIET_SHARE`) has no loss.
+
 use std::time::Duration;
 
 use capbench_frames::LatenessSummary;
@@ -11,9 +15,14 @@ use crate::simulated::tampered::Tampered;
 use capbench_judge::bursts::Percent;
 use capbench_judge::rfc2544::Ended;
 use capbench_judge::rfc2544::recovery::{Recovery, RecoveryOutcome};
+use capbench_judge::thresholds::RECOVERED_QUIET_SHARE;
 use capbench_model::trial::{LoadShape, Phase, TrialResult};
 
-/// The server takes 10 us for a frame.
+fn path() -> Queue {
+    Queue::new(10_000, 100)
+}
+
+/// The test with the throughput of that path.
 fn test() -> RecoveryTest {
     RecoveryTest {
         overloaded: Duration::from_millis(50),
@@ -36,7 +45,7 @@ fn the_overload_is_above_the_throughput_and_half_of_it_is_below() {
 
 #[test]
 fn a_path_that_needs_a_while_is_found_to_need_just_that() {
-    let mut path = Queue { stunned: Duration::from_millis(7), ..Queue::new(10_000, 100) };
+    let mut path = Queue { stunned: Duration::from_millis(7), ..path() };
     let finished = RecoveryTest { repetitions: 3, ..test() }.run(&setup(), &mut path, &mut ()).unwrap();
     let outcome = finished.outcome;
     let expected = path.last_lost_ns.unwrap() as f64 / 1e9 - 0.05;
@@ -56,7 +65,7 @@ fn a_path_that_needs_a_while_is_found_to_need_just_that() {
 
 #[test]
 fn a_path_that_recovers_at_once_needs_no_time() {
-    let outcome = run(test(), &mut Queue::new(10_000, 100));
+    let outcome = run(test(), &mut path());
     assert_eq!(outcome.repetitions[0].recovery, Recovery::Recovered { after_s: 0.0 });
     assert_eq!(outcome.average_s, Some(0.0));
 }
@@ -66,22 +75,23 @@ fn what_is_no_overload_or_has_no_end_or_was_not_sent_has_no_recovery_time() {
     let run_over = |path: &mut Queue| run(test(), path);
     let fast = run_over(&mut Queue::new(5_000, 100));
     assert_eq!((fast.repetitions[0].recovery.clone(), fast.average_s), (Recovery::NothingLost, None));
-    let stunned = run_over(&mut Queue { stunned: Duration::from_millis(135), ..Queue::new(10_000, 100) });
+    let stunned = run_over(&mut Queue { stunned: Duration::from_millis(135), ..path() });
     let Recovery::NotRecovered { at_least_s } = stunned.repetitions[0].recovery else {
         panic!("{:?}", stunned.repetitions)
     };
     assert!(at_least_s > 0.09, "{at_least_s}");
     assert_eq!(stunned.average_s, None);
     // 5500 frames of overload, 5500 after it.
-    let short = run_over(&mut Queue { unsent: 5_500, ..Queue::new(10_000, 100) });
+    let short = run_over(&mut Queue { unsent: 5_500, ..path() });
     assert!(matches!(short.repetitions[0].recovery, Recovery::Unknown { .. }));
-    let tail = run_over(&mut Queue { unsent: 5_000, ..Queue::new(10_000, 100) });
+    let tail = run_over(&mut Queue { unsent: 5_000, ..path() });
     assert_eq!(tail.repetitions[0].recovery, Recovery::Recovered { after_s: 0.0 });
 }
 
 #[test]
 fn a_generator_that_was_late_leaves_the_end_of_the_overload_unknown() {
-    let mut path = Tampered::new(Queue::new(10_000, 100), |trial, result: &mut TrialResult| {
+    let mut path = Tampered::new(path(), |trial, result: &mut TrialResult| {
+        // A generator that is late by more than the quiet part, 10 ms, leaves none of it.
         let max_ns = [9_999_000, 10_001_000][trial as usize];
         result.lateness = Some(LatenessSummary { p50_ns: 0, p99_ns: 0, max_ns });
     });
@@ -123,9 +133,10 @@ proptest! {
         let recovery = run(test, &mut path).repetitions[0].recovery.clone();
         let expected = path.last_lost_ns.map(|last| last.saturating_sub(at.as_nanos() as u64) as f64 / 1e9);
         let is_near = |stated: f64| (stated - expected.unwrap()).abs() < 1e-9;
-        // The observed time is a whole number of intervals: 100 ms, give or take half of one.
+        // The observed time is a whole number of intervals: 100 ms, give or take half of one. Its quiet part follows the last loss.
         let half_interval = 0.5 / step.after.get();
-        let (earliest, latest) = (0.9 * (0.1 - half_interval), 0.9 * (0.1 + half_interval));
+        let lossy = 1.0 - RECOVERED_QUIET_SHARE;
+        let (earliest, latest) = (lossy * (0.1 - half_interval), lossy * (0.1 + half_interval));
         match recovery {
             Recovery::NothingLost => prop_assert_eq!(expected, None),
             Recovery::Recovered { after_s } => prop_assert!(is_near(after_s) && after_s <= latest),

@@ -132,18 +132,14 @@ trait Setting: Sized {
         None
     }
 
-    /// The point at this coordinate, in the same unit; absent if there is none.
+    /// The point at this whole coordinate, in the same unit; absent if there is none.
     fn at(&self, _: f64) -> Option<Self> {
         None
     }
 
-    /// The point half-way to another one. Absent if they are neighbours, or names.
-    fn between(&self, other: &Self) -> Option<Self> {
-        let (from, unit) = self.coordinate()?;
-        let (to, other_unit) = other.coordinate()?;
-        let middle = f64::midpoint(from, to).floor();
-        let is_new = unit == other_unit && middle != from && middle != to;
-        if is_new { self.at(middle) } else { None }
+    /// The possible point nearest to a coordinate between this point and another one, in the unit of both; absent if there is none.
+    fn nearest(&self, _other: &Self, coordinate: f64) -> Option<Self> {
+        self.at(coordinate.floor())
     }
 }
 
@@ -180,10 +176,11 @@ macro_rules! axes {
                 match self { $(Self::$name(point) => point.coordinate(),)* }
             }
 
-            /// A point half-way between two of the same kind, by ratio for rings. Absent if they are already neighbours.
-            pub fn between(&self, other: &Self) -> Option<Self> {
+            /// The possible point nearest to a coordinate between this point and another one of the same kind and unit; absent if there
+            /// is none.
+            pub(super) fn nearest(&self, other: &Self, coordinate: f64) -> Option<Self> {
                 match (self, other) {
-                    $((Self::$name(from), Self::$name(to)) => from.between(to).map(Self::$name),)*
+                    $((Self::$name(from), Self::$name(to)) => from.nearest(to, coordinate).map(Self::$name),)*
                     _ => None,
                 }
             }

@@ -116,12 +116,10 @@ impl Setting for RingSize {
         Some((self.ring.0 as f64, "bytes"))
     }
 
-    /// By ratio.
-    fn between(&self, other: &Self) -> Option<Self> {
+    /// In whole blocks, of the smaller size of both points.
+    fn nearest(&self, other: &Self, octets: f64) -> Option<Self> {
         let block = self.block.min(other.block);
-        let ideal = (self.ring.0 as f64 * other.ring.0 as f64).sqrt();
-        let blocks = (ideal / block.0 as f64).round().max(1.0) as u64;
-        let ring = ByteCount(blocks * block.0);
-        (ring != self.ring && ring != other.ring).then_some(Self { ring, block })
+        let blocks = (octets / block.0 as f64).round().max(1.0) as u64;
+        Some(Self { ring: ByteCount(blocks * block.0), block })
     }
 }

@@ -64,9 +64,7 @@ fn read_into(interface: &mut InterfaceAccount, readings: &[Reading]) {
         interface.losses.splice(1..1, reading.unreached.iter().cloned());
         interface.may_be_more_by_xdp = reading.may_be_more_by_xdp;
     }
-    // The carrier counter also sees losses that ended before the recorder looked.
-    let counted = link.carrier_losses.filter(|losses| *losses > 0);
-    interface.went_down = counted.unwrap_or(interface.went_down);
+    interface.went_down = link.went_down(Some(interface.went_down));
 }
 
 impl Session {

@@ -73,6 +73,7 @@ fn report(name: &str) -> Report {
         picture: Vec::new(),
         details: Vec::new(),
         caveats: vec![sentence(format!("{name} is noisy."))],
+        disturbers: None,
         warnings: vec![format!("A warning about {name}.")],
         summary: Some(table("summary", name)),
         sections: vec![Section {
@@ -193,6 +194,7 @@ fn a_report_with_nothing_in_it_is_a_page() {
     let empty = Report {
         details: Vec::new(),
         caveats: Vec::new(),
+        disturbers: None,
         warnings: Vec::new(),
         summary: None,
         sections: Vec::new(),

@@ -3,7 +3,7 @@
 use super::evidence_words;
 use capbench_judge::finding::sweep::cheapest::{CheapestAtPoints, CheapestRing, MethodCost, RingCost};
 use capbench_judge::sweep::contrasts::Evidence;
-use capbench_judge::thresholds::EQUAL_SWEEP_COSTS;
+use capbench_judge::thresholds::EQUAL_RING_COSTS;
 use capbench_model::saved::SavedMethod;
 
 use super::time_words;
@@ -77,7 +77,7 @@ pub(super) fn cheapest_ring(fact: &CheapestRing) -> String {
          within {}, the smallest ring is {smallest}.",
         fact.pairs,
         method_and_ring(&fact.cheapest),
-        percent(EQUAL_SWEEP_COSTS)
+        percent(EQUAL_RING_COSTS)
     )
 }
 

@@ -3,7 +3,8 @@
 use capbench_judge::finding::sweep::series::{
     SeriesOfSweep, all_series, burst_range, keeps_up, ranked, reads_most, searches_bursts,
 };
-use capbench_judge::sweep::outcome::{Swept, numbers};
+use capbench_judge::sweep::onset::first_lossy;
+use capbench_judge::sweep::outcome::{Reading, Swept, numbers};
 use capbench_results::Results;
 
 use crate::model::{Cell, Table};
@@ -24,8 +25,8 @@ pub(super) fn table(results: &Results) -> Option<Table> {
 
 fn series_fields(results: &Results, line: &SeriesOfSweep<'_>) -> Fields {
     let SeriesOfSweep { sweep, series, .. } = *line;
-    let first_lossy = series.readings.iter().find(|reading| reading.loses());
-    let lost_at = first_lossy.and_then(|reading| reading.lost.first());
+    let onset = first_lossy(series.readings.iter().map(Reading::loses));
+    let lost_at = onset.and_then(|nth| series.readings[nth].lost.first());
     let most = reads_most(series);
     Fields::new()
         .words("axis", "sweep", sweep.axis.to_string())

@@ -66,6 +66,7 @@ pub fn report(trials: u32) -> Report {
         summary: Some(summary()),
         details: Vec::new(),
         caveats: vec![sentence("3 of 100 trials are noisy: a CPU ran slower than its best.", &[5, 9, 11])],
+        disturbers: None,
         sections: vec![rates(), losses(), costs(), repeats()],
         findings: vec![
             sentence("Twice the frame size costs 3 % of the packet rate.", &(1..=40).collect::<Vec<u32>>()),

@@ -9,6 +9,7 @@ use capbench_judge::finding::trials::{
 };
 use capbench_judge::livelock;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance, Stall};
+use capbench_model::disturbers::{CpuUser, Disturbers};
 use capbench_model::ledger::{Entry, LostAt};
 use capbench_model::loss_pattern::{
     Burst, FlowLoss, LossByFlow, LossPattern, MarkedLoss, Position, Spread, Window,
@@ -21,6 +22,7 @@ use capbench_model::trial::{
 
 use capbench_report::formats::text::{self, Extent};
 use capbench_report::report::report;
+use capbench_report::sentences;
 use capbench_results::read::Run;
 
 use super::{find, run_of, trial};
@@ -177,6 +179,32 @@ fn with_discarded_attempt(trial_that_counts: TrialResult, noise: Noise) -> Trial
     let discarded = Retried { trial: trial(1, "recv", 10, 10), because };
     let guarding = Guarding { attempt: 2, discarded: vec![discarded], recovery: None };
     TrialResult { guarding: Some(Box::new(guarding)), ..trial_that_counts }
+}
+
+/// A noisy trial of a second in which a process of this name used most of CPU 1.
+fn disturbed_by(comm: &str) -> TrialResult {
+    let process = CpuUser { pid: 20403, comm: comm.into(), cpu: 1, run_ns: 834 * MS, ..CpuUser::default() };
+    let disturbers = Disturbers { window_ns: 1000 * MS, processes: vec![process], ..Disturbers::default() };
+    let mut noisy = trial(2, "recv", 10, 10);
+    noisy.noise.reasons = vec![Noise::SlowCpu];
+    noisy.disturbance.disturbers = Some(disturbers);
+    noisy
+}
+
+#[test]
+fn what_disturbed_a_noisy_run_is_named_after_the_first_sentence() {
+    let mut results = run_of(vec![disturbed_by("\u{1b}]0;ok\u{7}")]);
+    sentences::conclude(&mut results);
+    let report = report(&Run::new(results, Path::new("/nowhere")));
+    let named = "\"\\u001b]0;ok\\u0007\" (pid 20403) used 83 % of CPU 1.";
+    let answer = text::text(&report, Extent::Answer);
+    let verdict_lines = report.verdict.text.len() / 80 + 1;
+    let line = answer.lines().position(|line| line.starts_with(named)).expect("it is named");
+    assert!(line <= verdict_lines, "{answer}");
+    assert_eq!(answer.matches(named).count(), 1, "{answer}");
+    assert!(!answer.contains(['\u{1b}', '\u{7}']), "{answer}");
+    let caveat = report.disturbers.map(|disturbers| &report.caveats[disturbers]);
+    assert!(caveat.is_some_and(|caveat| caveat.trials == [2]), "{:?}", report.caveats);
 }
 
 #[test]

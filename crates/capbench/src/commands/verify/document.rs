@@ -9,7 +9,7 @@ use capbench_record::file::{FileFormat, InterfaceStatistics};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::recording::words;
+use super::recording::NamedVerdict;
 use crate::status::OtherTrial;
 
 /// Missing ranges listed per trial.
@@ -157,7 +157,11 @@ impl Document {
         Self {
             schema_version: SCHEMA_VERSION,
             right: is_right,
-            recording: RecordingDocument::new(verdict, files),
+            recording: RecordingDocument::new(&NamedVerdict {
+                verdict,
+                files,
+                interfaces: recorded.interfaces(),
+            }),
             packets: recorded.frames(),
             foreign: other.foreign,
             of_other_trials: OtherTrial::list(&recorded.other_trials()),
@@ -174,8 +178,8 @@ impl Document {
 }
 
 impl RecordingDocument {
-    fn new(verdict: &RecordingVerdict, files: &[(&Path, FileRead)]) -> Self {
-        let findings = verdict.findings.iter();
+    fn new(named: &NamedVerdict<'_>) -> Self {
+        let verdict = named.verdict;
         Self {
             completeness: match verdict.completeness {
                 Completeness::Complete => "complete",
@@ -185,7 +189,7 @@ impl RecordingDocument {
             packets: verdict.packets,
             lost: verdict.lost,
             removed: verdict.replaced,
-            findings: findings.map(|finding| words(*finding, verdict, files)).collect(),
+            findings: named.findings(),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::finding::sweep::point::SweepPoint;
 use crate::finding::sweep::{SweepFinding, found};
 use crate::sweep::contrasts::Evidence;
 use crate::sweep::outcome::numbers;
-use crate::thresholds::EQUAL_SWEEP_COSTS;
+use crate::thresholds::EQUAL_RING_COSTS;
 
 /// The cheapest pair of method and ring; `None` if no pair keeps up.
 pub(super) fn cheapest_ring(costs: &Costs<'_, '_>) -> Option<Found> {
@@ -37,7 +37,7 @@ pub(super) fn cheapest_ring(costs: &Costs<'_, '_>) -> Option<Found> {
 
 /// Whether a pair costs the same as the cheapest one.
 fn is_equal_to_cheaper(pair: &Candidate<'_>, cheapest: &Candidate<'_>) -> bool {
-    pair.ns_per_packet - cheapest.ns_per_packet <= EQUAL_SWEEP_COSTS * pair.ns_per_packet
+    pair.ns_per_packet - cheapest.ns_per_packet <= EQUAL_RING_COSTS * pair.ns_per_packet
 }
 
 /// Whether the method of the cheapest pair is cheaper than the other methods.

@@ -1,15 +1,33 @@
-//! What puts it in doubt whether a soak sustained its load.
+//! Whether a soak sustained its load, and what puts that in doubt.
 
-use super::record::SoakRecord;
-use crate::thresholds::DOUBTFUL_SOAK_SHARE;
+use super::{Sustains, can_hide_loss};
+use crate::soak::record::SoakRecord;
+
+/// Whether a soak sustained its load: it lost up to `max_loss` of the sent frames, and sent and read its load for the planned time.
+/// Unsent or buffered frames that matter leave it open, unless they could have been lost as well. So do a contradiction, and an end
+/// before the planned time.
+pub fn of_soak(record: &SoakRecord, max_loss: f64) -> Sustains {
+    if record.loss_ratio() > max_loss {
+        return Sustains::No;
+    }
+    let doubts = SoakDoubts::of_record(record);
+    let doubtful = doubts.doubtful_share();
+    if record.is_cut_short() {
+        return Sustains::Unknown;
+    }
+    if doubts.invalid_segments > 0 || doubtful > 0.0 && record.loss_ratio() + doubtful > max_loss {
+        return Sustains::Unknown;
+    }
+    Sustains::Yes
+}
 
 /// Reasons to doubt that a soak sustained its load. Frames that no counter explains are no such reason: it is known
 /// whether they were delivered, and only the place of the loss is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SoakDoubts {
-    /// Share of the intended frames that was not sent, if it matters.
+    /// Share of the intended frames that was not sent, if it can hide a loss.
     pub unsent_ratio: Option<f64>,
-    /// Share of the sent frames that was delivered only because the generator pauses, if it matters.
+    /// Share of the sent frames that was delivered only because the generator pauses, if it can hide a loss.
     pub buffered_ratio: Option<f64>,
     /// Segments whose ledger contradicts itself.
     pub invalid_segments: u64,
@@ -19,8 +37,8 @@ impl SoakDoubts {
     /// The doubts about a soak.
     pub fn of_record(record: &SoakRecord) -> Self {
         Self {
-            unsent_ratio: noted(record.unsent_ratio()),
-            buffered_ratio: noted(record.backlogged_ratio()),
+            unsent_ratio: doubtful(record.unsent_ratio()),
+            buffered_ratio: doubtful(record.backlogged_ratio()),
             invalid_segments: record.whole.as_ref().map_or(0, |whole| whole.invalid),
         }
     }
@@ -31,9 +49,10 @@ impl SoakDoubts {
     }
 }
 
-/// A share that matters. One clock read at the end of a segment, or a stall at the end of one segment in hundreds, leaves far less.
-fn noted(share: f64) -> Option<f64> {
-    if share > DOUBTFUL_SOAK_SHARE { Some(share) } else { None }
+/// A share that can hide a loss. One clock read at the end of a segment, or a stall at the end of one segment in hundreds, leaves far
+/// less.
+fn doubtful(share: f64) -> Option<f64> {
+    if can_hide_loss(share) { Some(share) } else { None }
 }
 
 #[cfg(test)]
@@ -44,9 +63,10 @@ mod tests {
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase};
 
+    use super::of_soak;
     use crate::soak::record::SoakRecord;
     use crate::soak::segment::Segment;
-    use crate::sustained::{Sustains, of_soak};
+    use crate::sustained::Sustains;
 
     /// What became of a million frames that a soak of one segment should send. The others were delivered.
     #[derive(Clone, Copy, Default)]
