@@ -121,6 +121,29 @@ capbench_model::thresholds! {
     SLOW_GENERATOR_SHARE: f64 = 0.2, "of the rate",
         "a choice: twice what rounds on a busy host differ by (docs/evidence/recorders.md: 10 %)";
 
+    // Which method is best, from trials in turns. What is "simulated" is of crates/capbench-plan/src/bench/recommendation/turns.rs.
+    /// The probability of any false finding of the rounds of a set-up. It is stricter than FALSE_ALARMS: many users run a bench, and each
+    /// believes its first sentence.
+    TURNS_FALSE_ALARMS: f64 = 0.02, "probability",
+        "a choice: of 100 benches of one method under two names, up to two name a winner; none did on simulated hosts";
+    /// Numbers of rounds after which they are judged. Each look gets an equal part of TURNS_FALSE_ALARMS. Each number is above the one
+    /// before by a third to a half: a run is longer than it must be by as much.
+    TURNS_LOOKS: [usize; 7] = [4, 6, 9, 13, 19, 28, 42], "rounds",
+        "simulated: after 3 rounds, work of others in every trial of one method and none of the other looks like a difference";
+    /// Methods are equal if their captured shares and their costs are shown to differ by no more than this share.
+    TURNS_EQUAL: f64 = 0.1, "of the figure",
+        "a choice: limits that are further apart than a tenth matter to every user (COARSEST_PRECISION)";
+    /// The confidence level of each single interval of trials in turns. It is stricter than LEVEL, since they are judged several times.
+    TURNS_LEVEL: f64 = 0.98, "probability",
+        "simulated: at 0.95, one of 200 hosts names a method that reads an eighth less, and costs less";
+    /// The level of the interval that shows that a method is not better than the named one by TURNS_EQUAL. One that is named is the best
+    /// looking one, so this is seldom wrong.
+    TURNS_NOT_BETTER_LEVEL: f64 = 0.9, "probability",
+        "simulated: at 0.98, methods that differ by little stay undecided on a busy host";
+    /// A captured share below this one counts as this one: 0 has no logarithm.
+    TURNS_LEAST_CAPTURED: f64 = 1e-3, "of the intended frames",
+        "a choice: a method that captures less is no better than one that captures none";
+
     // Contrasts, effects, scaling, and cost regimes of a sweep.
     /// The probability that chance alone shows one of the differences of a sweep: rises, falls and leads, and their effects.
     SWEEP_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
@@ -330,6 +353,31 @@ capbench_model::thresholds! {
     /// Minimum of the common load by the fastest method's rate.
     LOWEST_COMMON_LOAD: f64 = 0.02, "of the fastest rate",
         "a choice: costs at a lower load say little about the loads that users have";
+    /// Length of a trial in turns.
+    TURN_LENGTH: Duration = Duration::from_millis(150), "time",
+        "measured: opening and closing take 0.35 s, so that a shorter trial saves little; a longer one leaves fewer rounds";
+    /// Share of the time of a set-up that methods take turns for, at most. Searches of rates get the rest.
+    TURNS_TIME: f64 = 0.85, "of the time",
+        "simulated: of quick benches with a difference, 66 of 100 are decided with 0.75, and 73 with 0.85; the rest suffices to search the rate of the best";
+    /// The load at which methods take turns, by the best rate that a method is known to read.
+    TURNS_LOAD: f64 = 1.08, "times the best rate",
+        "simulated: at the limit of the best, others lose most of what they ever lose; far above it, the best one may collapse";
+    /// The next load if a method captures all of it.
+    TURNS_LOAD_STEP: f64 = 2.0, "times the load",
+        "a choice: most loads are near the limit at once; a method that collapses at maximum load can sustain many times as much";
+    /// The limit of the best method is known if it is missed at a load that is above it by up to this factor.
+    TURNS_LOAD_PRECISION: f64 = 1.09, "times the best rate",
+        "a choice: further above its limit a method that collapses may lose more than one that is slower by a tenth";
+    /// Steps to the load at which methods take turns, at most.
+    TURNS_LOAD_STEPS: usize = 16, "loads",
+        "a calculation: seven steps of TURNS_LOAD_STEP are a factor of 100, and nine find the limit";
+    /// A method captures all of a load in a trial in turns if it captures this share.
+    TURNS_CAPTURED: f64 = 0.95, "of the intended frames",
+        "a choice: as much as a generator may leave unsent (UNSENT_SHARE), or a pause of 7 ms in a trial of 150 ms";
+    /// Rounds after which the load is raised if a method captured all of it: noise lowers what a method captures, and never raises it.
+    TURNS_LOAD_ROUNDS: usize = 2, "rounds", "a choice: those before the first look";
+    /// How often the load is raised because a round showed that it is too low.
+    TURNS_LOAD_RAISES: usize = 3, "times", "a choice: each costs up to two rounds";
     /// Slower methods, by the fastest one's rate, are excluded: they would lower the common load too far.
     COMMON_LOAD_SLOWEST: f64 = 0.05, "of the fastest rate",
         "a choice: the common load of the others would be below a twentieth of the fastest rate";

@@ -69,6 +69,10 @@ pub trait Laboratory {
     /// no default: a laboratory that wraps another one must pass the call on.
     fn rest(&mut self, while_idle: Duration);
 
+    /// Says whether the next trials are short ones in turns: each is compared with those of the other methods right before and after
+    /// it, so it is neither repeated nor probed after. A laboratory that wraps another one passes the call on.
+    fn take_turns(&mut self, _are_in_turns: bool) {}
+
     /// Makes later trials use numbers above `last`, probes and discarded attempts included: a continued run goes on counting.
     fn number_after(&mut self, last: u32);
 

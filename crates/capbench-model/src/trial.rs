@@ -66,6 +66,8 @@ pub enum Phase {
     CommonLoad,
     /// The method that a bench is about to name, once more at the load that it sustained, and longer.
     Confirmation,
+    /// Methods in turns at one load, in short trials: shows which method is best.
+    Turns,
     /// A load that the user named.
     #[default]
     FixedLoad,

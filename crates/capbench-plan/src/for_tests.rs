@@ -230,6 +230,7 @@ pub fn bench_plan(methods: &[&str]) -> BenchPlan {
         seed: 1,
         against: None,
         left_out: Vec::new(),
+        turns: None,
         searching: None,
     }
 }

@@ -143,6 +143,11 @@ impl<'s> Session<'s> {
         Ok(Some(outcome))
     }
 
+    /// Says whether the next trials are short ones in turns.
+    pub fn take_turns(&mut self, are_in_turns: bool) {
+        self.laboratory.take_turns(are_in_turns);
+    }
+
     /// Leaves the path idle.
     pub fn rest(&mut self, while_idle: Duration) {
         self.laboratory.rest(while_idle);

@@ -90,7 +90,8 @@ fn is_result_by_itself(phase: Phase) -> bool {
         | Phase::Sweep
         | Phase::BackToBack
         | Phase::Probe
-        | Phase::Retried => false,
+        | Phase::Retried
+        | Phase::Turns => false,
         Phase::BestEffort
         | Phase::CommonLoad
         | Phase::Confirmation

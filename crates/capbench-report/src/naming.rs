@@ -203,6 +203,7 @@ pub fn phase(phase: Phase) -> &'static str {
         Phase::BestEffort => "maximum load",
         Phase::CommonLoad => "common load",
         Phase::Confirmation => "confirmation",
+        Phase::Turns => "turns",
         Phase::FixedLoad => "fixed load",
         Phase::Search => "search",
         Phase::SelfTest => "self-test",

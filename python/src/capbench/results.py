@@ -78,6 +78,10 @@ class BeforeCountersRefused(TypedDict):
     refused: int
 
 
+BelowBy: TypeAlias = Literal['loss', 'cost']
+"""The figure by which a method is below another one."""
+
+
 class Benchmark(TypedDict):
     """The benchmark of RFC 9004 section 6 over all searches."""
 
@@ -2287,6 +2291,17 @@ class Moments(TypedDict):
     """All windows."""
 
 
+class Multiple(TypedDict):
+    """A multiple of a figure of the first method, by the rounds in which both ran."""
+
+    high: NotRequired[float]
+    """Upper end of its interval."""
+    low: NotRequired[float]
+    """Lower end of its interval, at a level of 98 %. Absent with one round."""
+    middle: float
+    """The multiple that makes both equal."""
+
+
 class NeededMeasured(TypedDict):
     """The fewest that read all of it in every trial."""
 
@@ -2816,7 +2831,7 @@ Percent: TypeAlias = float
 """A share in percent: finite, above 0."""
 
 
-Phase: TypeAlias = Literal['best-effort', 'common-load', 'confirmation', 'fixed-load', 'search', 'self-test', 'soak', 'probe', 'set-aside', 'sweep', 'latency', 'frame-loss', 'back-to-back', 'recovery']
+Phase: TypeAlias = Literal['best-effort', 'common-load', 'confirmation', 'turns', 'fixed-load', 'search', 'self-test', 'soak', 'probe', 'set-aside', 'sweep', 'latency', 'frame-loss', 'back-to-back', 'recovery']
 """The purpose of a trial."""
 
 
@@ -3165,6 +3180,45 @@ class Recovery2Unknown(TypedDict):
 
 Recovery2: TypeAlias = Recovery2Recovered | Recovery2NothingLost | Recovery2NotRecovered | Recovery2Unknown
 """The result of an overload."""
+
+
+RelationToFirstFirst = TypedDict(
+    'RelationToFirstFirst',
+    {
+        'is': Literal['first']
+    },
+)
+
+
+RelationToFirstBelow = TypedDict(
+    'RelationToFirstBelow',
+    {
+        'by': BelowBy,
+        'factor': Multiple,
+        'is': Literal['below'],
+    },
+)
+
+
+RelationToFirstEqual = TypedDict(
+    'RelationToFirstEqual',
+    {
+        'is': Literal['equal']
+    },
+)
+
+
+RelationToFirstOpen = TypedDict(
+    'RelationToFirstOpen',
+    {
+        'is': Literal['open'],
+        'may_be_better': bool,
+    },
+)
+
+
+RelationToFirst: TypeAlias = RelationToFirstFirst | RelationToFirstBelow | RelationToFirstEqual | RelationToFirstOpen
+"""What rounds show of a method, by the first one."""
 
 
 class Repetition(TypedDict):
@@ -5574,6 +5628,21 @@ class Idle(TypedDict):
     """States of the first CPU, lightest sleep first."""
 
 
+class InTurns(TypedDict):
+    """A method in turns with others."""
+
+    captured: Estimate
+    """Share of the intended frames that it captured: the median of the rounds."""
+    method: str
+    """The method."""
+    relation: RelationToFirst
+    """What the rounds show of it."""
+    relative_cost: NotRequired[Multiple]
+    """CPU time per packet, application and kernel, as a multiple of that of the first method. Absent for the first, and if unknown."""
+    rounds: int
+    """Rounds in which it has a valid trial. No more are run once it is known to be below another method."""
+
+
 class KeptPointsOnly(TypedDict):
     """Some of them."""
 
@@ -6673,6 +6742,19 @@ class TransmitSource(TypedDict):
     """Drops at an unknown place, which do not count."""
 
 
+class Turns(TypedDict):
+    """What rounds of short trials at one load show. Methods that only count frames take no part."""
+
+    judged_rounds: int
+    """Number of rounds after which they were judged last; 0 if there were too few."""
+    load_pps: float
+    """The load in frames per second."""
+    methods: list[InTurns]
+    """The methods, best first."""
+    rounds: int
+    """Number of rounds."""
+
+
 class UnsettledGoal(TypedDict):
     """A goal with a bound, but without a regular result."""
 
@@ -7533,6 +7615,8 @@ class Ranking(TypedDict):
     """The placement."""
     precision: NotRequired[float]
     """The precision to which the methods of the first rank were searched, or if none was, the finest of the others. Methods whose limits differ by more than twice this share are distinguished on a quiet host. Absent if no search ran."""
+    turns: NotRequired[Turns]
+    """Which method is best at one load, by trials in turns. Absent if there were none, and in older files."""
     work: str
     """Work per packet."""
 

@@ -111,7 +111,8 @@ impl SampledTrial {
             | Phase::Probe
             | Phase::Retried
             | Phase::BackToBack
-            | Phase::Recovery => Some(Unusable::Step),
+            | Phase::Recovery
+            | Phase::Turns => Some(Unusable::Step),
             Phase::Sweep if self.is_unknown_point => Some(Unusable::UnknownPoint),
             // A trial at maximum load has no load to reach.
             _ if self.intended_pps.is_some() && !self.is_load_sent() => Some(Unusable::LoadNotSent),

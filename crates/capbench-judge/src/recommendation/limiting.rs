@@ -139,6 +139,7 @@ mod tests {
                 work: profile("recv").work,
                 precision: None,
                 equal_load_pps: None,
+                turns: None,
                 methods,
                 conclusion: Conclusion::Nothing,
             };

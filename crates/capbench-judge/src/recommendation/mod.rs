@@ -11,14 +11,18 @@
 //! | `limiting` | what limits the rate of a row, and whether the order follows the rates |
 //! | `rank` | the order of the methods of one set-up, and what is certain about it |
 //! | `choice` | the best of several methods with equal limits |
+//! | [`turns`] | the best method at one load, by trials in turns |
+//! | `by_turns` | what the trials in turns change of the order and the conclusion |
 //! | `settle` | the command that settles which of several is better |
 
 mod bounds;
+mod by_turns;
 mod choice;
 mod cost;
 mod limiting;
 mod rank;
 mod settle;
+pub mod turns;
 
 use crate::limit::Limit;
 use crate::sustained::{Sustains, is_as_high, is_higher};
@@ -81,6 +85,9 @@ pub struct Ranking {
     /// The load at which CPU time is compared, in frames per second. Absent if no load was sustained by all that were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equal_load_pps: Option<f64>,
+    /// Which method is best at one load, by trials in turns. Absent if there were none, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<turns::Turns>,
     /// The methods, best first.
     pub methods: Vec<Ranked>,
     /// What follows from the order.
@@ -244,8 +251,8 @@ pub enum Because {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// The intervals are further apart than the stated precision, or undisturbed trials of the cost decide. The host disturbed up
-    /// to half of the trials of the set-up.
+    /// Trials in turns decide. Or the intervals are further apart than the stated precision, or undisturbed trials of the cost
+    /// decide, and the host disturbed up to half of the trials of the set-up.
     Certain,
     /// The same, but the intervals are closer, a trial of the cost was disturbed, or more than half of all trials.
     Likely,
@@ -289,7 +296,11 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
     let question = question_of_bench(trials)?;
     let mut rankings = Vec::new();
     for SceneTrials { scene, trials } in scenes_in_order(trials) {
-        rankings.push(rank::ranking(question, &scene, &entrants(&trials, searches)));
+        let mut ranking = rank::ranking(question, &scene, &entrants(&trials, searches));
+        if let Some(turns) = turns::judged(&trials) {
+            ranking.decide_by(turns);
+        }
+        rankings.push(ranking);
     }
     let first = rankings.first()?;
     let mut recommended = None;
@@ -326,7 +337,12 @@ fn scenes_in_order(trials: &[TrialResult]) -> Vec<SceneTrials<'_>> {
     of_bench.retain(|trial| {
         matches!(
             trial.phase,
-            Phase::BestEffort | Phase::CommonLoad | Phase::Confirmation | Phase::FixedLoad | Phase::Search
+            Phase::BestEffort
+                | Phase::CommonLoad
+                | Phase::Confirmation
+                | Phase::FixedLoad
+                | Phase::Search
+                | Phase::Turns
         )
     });
     let Some(first) = of_bench.first() else { return Vec::new() };
@@ -369,7 +385,8 @@ fn entrants<'r>(trials: &[&'r TrialResult], searches: &'r [SearchOutcome]) -> Ve
     for (method, mut trials) in by_key(trials.iter().copied(), |trial| &trial.profile.method) {
         let profile = &trials[0].profile;
         let searches = searches.iter().filter(|search| is_search_of(search, profile)).collect();
-        trials.retain(|trial| trial.verdict != Verdict::Invalid);
+        // Trials in turns are too short to show what a method sustains.
+        trials.retain(|trial| trial.verdict != Verdict::Invalid && trial.phase != Phase::Turns);
         entrants.push(Entrant { method, trials, searches });
     }
     entrants

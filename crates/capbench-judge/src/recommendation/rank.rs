@@ -49,7 +49,16 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
     if let Conclusion::OneOf { methods, settle, .. } = &mut conclusion {
         *settle = words_to_settle(question, methods, scene);
     }
-    Ranking { frame_size, placement, work, precision, equal_load_pps, methods: ranked, conclusion }
+    Ranking {
+        frame_size,
+        placement,
+        work,
+        precision,
+        equal_load_pps,
+        turns: None,
+        methods: ranked,
+        conclusion,
+    }
 }
 
 /// What is known of a method if the question is about one load. Returns the load that was sent, if it was less than that one, and

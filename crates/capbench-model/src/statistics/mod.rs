@@ -5,11 +5,13 @@
 //! | [`interval`] | the median of repeats, and an interval for it |
 //! | `ranks`, `shift` | rank test of two groups, and the largest factor that it does not exclude |
 //! | `aligned` | stratified permutation test of two groups, and their difference with an interval |
+//! | `blocks` | the same of few rounds, if the noise is about normal |
 //! | `holm` | correction for many comparisons |
 //! | [`scalability`] | the Universal Scalability Law through the rates of several numbers of workers |
 //! | `counts` | intervals for shares and rates from small counts; Fisher's exact test |
 
 pub mod aligned;
+pub mod blocks;
 pub mod counts;
 pub mod holm;
 pub mod interval;

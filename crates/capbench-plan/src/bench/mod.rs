@@ -1,6 +1,7 @@
 //! The main job: which method captures every packet, up to what rate, and at what CPU cost. In each set-up (frame size and
-//! placement) every method first runs at maximum load. Then a short search finds the highest load that it sustains. A method that
-//! looked slower is first tried at what the best one sustains: if it loses there, that decides. Then all run at one load that the
+//! placement) every method first runs at maximum load. Then the methods take turns in short trials at the load that the best one just
+//! misses, until these show which method is best (`rounds`). Then a short search finds the highest load that each sustains. A method
+//! that looked slower is first tried at what the best one sustains: if it loses there, that decides. Then all run at one load that the
 //! slowest sustains, so that CPU cost is compared at equal work. The trials at maximum load of the first set-up show what a trial
 //! costs on this host. A slow host gets fewer set-ups, then a coarser precision, but no longer run. The time that is left confirms
 //! the answer by a longer trial.
@@ -11,6 +12,7 @@
 mod common_load;
 #[cfg(test)]
 mod recommendation;
+mod rounds;
 mod search_plan;
 mod searching;
 #[cfg(test)]
@@ -60,6 +62,8 @@ pub struct BenchPlan {
     pub against: Option<MethodSpec>,
     /// Combinations found impossible before any trial ran.
     pub left_out: Vec<(PlacementChoice, MethodSpec)>,
+    /// How long the methods take turns at one load, at most, until it is decided which is best. `None`: they do not.
+    pub turns: Option<Duration>,
     /// How sustained rates are searched; `None`: they are not, and the time is not limited. A bench at one load, or with a
     /// reference method, searches nothing.
     pub searching: Option<Searching>,
@@ -132,7 +136,11 @@ impl BenchPlan {
         let time = (self.duration + TRIAL_OVERHEAD) * self.trials() as u32;
         let later = self.duration + TRIAL_OVERHEAD;
         let later = later * (self.trials_of_visits() * self.sizes.len() * self.placements.len()) as u32;
-        self.searching.as_ref().map_or(time, |searching| time.min(searching.budget + later))
+        match (&self.searching, self.turns) {
+            (Some(searching), _) => time.min(searching.budget + later),
+            (None, Some(turns)) => time + turns,
+            (None, None) => time,
+        }
     }
 
     /// Runs the bench, without set-ups that cannot be measured. Fails when a trial cannot be saved.
@@ -245,6 +253,10 @@ impl BenchPlan {
             .map(|method| Setup { method: method.clone(), placement, ..size.clone() })
             .collect();
         if let Some(rate) = self.rate {
+            if let Some(time) = self.turns {
+                let groups = (self.sizes.len() * self.placements.len()).max(1) as u32;
+                self.take_turns_at(&setups, rate, time / groups, session)?;
+            }
             return Ok(vec![Stretch { setups, load: Load::Rate(rate), phase: Phase::FixedLoad }]);
         }
         let mut measured = Vec::new();
@@ -260,7 +272,10 @@ impl BenchPlan {
         }
         let ran = measured.iter().map(|one| one.setup.clone()).collect();
         let mut stretches = vec![Stretch { setups: ran, load: Load::Maximum, phase: Phase::BestEffort }];
-        if let Some(searching) = &self.searching {
+        if let Some(time) = self.time_for_turns(progress, session) {
+            self.take_turns(&measured, time, session)?;
+        }
+        if let Some(searching) = self.searching.as_ref().filter(|_| !session.stopped) {
             self.search(searching, &mut measured, progress, session)?;
         }
         if !session.stopped {

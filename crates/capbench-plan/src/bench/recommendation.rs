@@ -1,6 +1,7 @@
 //! The recommendation on simulated hosts.
 
 mod hosts;
+mod turns;
 
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ use capbench_judge::search::{Ratio, SearchOutcome, SearchPlan};
 use capbench_judge::sustained::{is_as_high, is_sustained};
 use capbench_judge::thresholds::{
     COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, CONFIRMATION_TRIALS, NEXT_CONFIRMATION_LOAD,
-    UNDERSENT_SHARE,
+    TURNS_TIME, UNDERSENT_SHARE,
 };
 use capbench_model::laboratory::Setup;
 use capbench_model::statement::{LeftOutOfBench, PartOfBench};
@@ -125,6 +125,15 @@ fn share(open: &[OpenSearch<'_>], searching: &Searching, clock: &Clock, time: Du
 }
 
 impl BenchPlan {
+    /// The time in which the methods of the current set-up may take turns; `None` if they do not. The time of a bench is shared with the
+    /// later set-ups and with searches.
+    pub(super) fn time_for_turns(&self, progress: &Progress, session: &Session<'_>) -> Option<Duration> {
+        let time = self.turns?;
+        let Some(clock) = progress.clock(session) else { return Some(time) };
+        let of_set_up = clock.left() / progress.left.max(1) as u32;
+        Some(time.min(of_set_up.mul_f64(TURNS_TIME)))
+    }
+
     /// Searches the sustained rate of every method of a set-up, in the time of that set-up.
     pub(super) fn search(
         &self,

@@ -37,6 +37,8 @@ struct Memory {
     repeated: Duration,
     probes: u32,
     repeats: u32,
+    /// Whether trials run in turns. Noise meets all methods alike there, so only invalid trials are repeated, and nothing is probed.
+    are_in_turns: bool,
 }
 
 impl<L> Guarded<L> {
@@ -71,6 +73,11 @@ impl<L: Laboratory> Laboratory for Guarded<L> {
 
     fn rest(&mut self, while_idle: Duration) {
         self.inner.rest(while_idle);
+    }
+
+    fn take_turns(&mut self, are_in_turns: bool) {
+        self.memory.are_in_turns = are_in_turns;
+        self.inner.take_turns(are_in_turns);
     }
 
     fn number_after(&mut self, last: u32) {
@@ -171,7 +178,9 @@ impl GuardedTrial<'_> {
 
     /// Lets the path recover from an overload, if there was one.
     fn recover(&mut self) -> Result<Option<Recovery>> {
-        let Some(after) = self.memory.overloaded_by else { return Ok(None) };
+        let Some(after) = self.memory.overloaded_by.filter(|_| !self.memory.are_in_turns) else {
+            return Ok(None);
+        };
         let stop = self.stop;
         let recovery =
             saturation::recover(after, self.trial.as_mut(), &self.policy, &mut |pause| rest(pause, stop))?;
@@ -184,12 +193,12 @@ impl GuardedTrial<'_> {
 
     /// Whether another attempt is allowed after `before` attempts.
     fn may_repeat(&self, last: &TrialResult, duration: Duration, before: usize) -> bool {
-        let Memory { first, repeated, .. } = *self.memory;
+        let Memory { first, repeated, are_in_turns, .. } = *self.memory;
         // The first repeat of a run is always within the budget: a run may be a single trial. The same holds for the repeat of an
         // invalid trial, since nobody repeats it later.
         let budget = first.mul_f64(self.policy.repeat_share).max(duration);
         before < self.policy.repeats as usize
-            && (last.verdict == Verdict::Invalid || repeated + duration <= budget)
+            && (last.verdict == Verdict::Invalid || !are_in_turns && repeated + duration <= budget)
             && !self.stop.load(Ordering::Relaxed)
     }
 }

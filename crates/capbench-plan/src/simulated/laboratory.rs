@@ -13,7 +13,9 @@ use capbench_model::statement::Statement;
 use super::group::Group;
 use super::interrupts::{Interrupts, InterruptsAtRate};
 use super::method::{Ability, SimulatedMethod};
-use super::passage::{Chance, Conditions, ForeignWork, LossBursts, Noise, Offered, Passage, through};
+use super::passage::{
+    Chance, Conditions, ForeignWork, LossBursts, Noise, Offered, Passage, UnevenSpeed, through,
+};
 use capbench_model::arrivals::Arrivals;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::evidence::Evidence;
@@ -47,6 +49,7 @@ impl SimulatedLaboratory {
             noise: Noise::default(),
             bursts: None,
             foreign: None,
+            speed: None,
             seed: 0,
         };
         Self {
@@ -104,6 +107,13 @@ impl SimulatedLaboratory {
     #[must_use]
     pub fn foreign_work(mut self, seed: u64, foreign: ForeignWork) -> Self {
         self.conditions = Conditions { seed, foreign: Some(foreign), ..self.conditions };
+        self
+    }
+
+    /// The core slows down and recovers, by this seed: costs rise and capacities fall with it.
+    #[must_use]
+    pub fn uneven_speed(mut self, seed: u64, speed: UnevenSpeed) -> Self {
+        self.conditions = Conditions { seed, speed: Some(speed), ..self.conditions };
         self
     }
 
@@ -209,6 +219,10 @@ impl Trial for SimulatedTrial<'_> {
         let mut chance = Chance::of_trial(conditions.seed, number);
         let foreign = conditions.foreign.filter(|foreign| chance.happens(foreign.per_trial));
         let foreign_share = foreign.map_or(0.0, |foreign| foreign.share);
+        let ability = match conditions.speed {
+            Some(speed) => ability.at_speed(speed.of_trial(number, &mut chance)),
+            None => ability,
+        };
         let undisturbed = Ability { capacity: ability.capacity * (1.0 - foreign_share), ..ability };
         let passage = through(&self.method, undisturbed, self.room, &received, &conditions, &mut chance);
         let latency = self.setup.latency.map(|recording| Latency {

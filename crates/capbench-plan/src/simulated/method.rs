@@ -96,6 +96,16 @@ pub(super) struct Ability {
 }
 
 impl Ability {
+    /// The same on a core that runs at this share of its best speed.
+    pub(super) fn at_speed(self, share: f64) -> Self {
+        Self {
+            capacity: self.capacity * share,
+            application_ns: self.application_ns / share,
+            kernel_ns: self.kernel_ns / share,
+            ..self
+        }
+    }
+
     /// The same behind a card: frames of an interrupt share its cost and, unless the method batches itself, arrive together.
     pub(super) fn interrupted(self, interrupts: InterruptsAtRate) -> Self {
         let per_frame = 1.0 / interrupts.frames;

@@ -20,7 +20,7 @@ pub(crate) mod tampered;
 pub use interrupts::Interrupts;
 pub use laboratory::SimulatedLaboratory;
 pub use method::{Room, SimulatedMethod, TwoRegimes};
-pub use passage::{ForeignWork, LossBursts, Noise};
+pub use passage::{ForeignWork, LossBursts, Noise, UnevenSpeed};
 
 #[cfg(test)]
 mod tests;

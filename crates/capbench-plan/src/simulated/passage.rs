@@ -17,6 +17,7 @@ pub(super) struct Conditions {
     pub(super) noise: Noise,
     pub(super) bursts: Option<LossBursts>,
     pub(super) foreign: Option<ForeignWork>,
+    pub(super) speed: Option<UnevenSpeed>,
     pub(super) seed: u64,
 }
 
@@ -210,6 +211,28 @@ pub struct ForeignWork {
     pub per_trial: f64,
     /// Share of the CPU that the other work takes then.
     pub share: f64,
+}
+
+/// A core whose speed changes, as on a host that others share. It is never above its best.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UnevenSpeed {
+    /// From trial to trial: the standard deviation of a normal distribution whose sign does not matter, relative to the speed.
+    pub per_trial: f64,
+    /// How much slower it is at the slowest of a wave over [`WAVE`] trials, which the trials of a round nearly share.
+    pub over_time: f64,
+}
+
+/// Trials of a wave of the core's speed.
+const WAVE: f64 = 37.0;
+
+impl UnevenSpeed {
+    /// The share of its best speed in a trial.
+    pub(super) fn of_trial(self, trial: u32, chance: &mut Chance) -> f64 {
+        let slower_in_trial = (chance.factor(self.per_trial) - 1.0).abs();
+        let turn = std::f64::consts::TAU * f64::from(trial) / WAVE;
+        let slower_now = self.over_time * (1.0 - turn.cos()) / 2.0;
+        (-slower_in_trial - slower_now).exp()
+    }
 }
 
 /// Frames lost at one moment in the ring at any load: the application was not scheduled.

@@ -41,6 +41,10 @@ impl<L: Laboratory, F: FnMut(u32, &mut TrialResult)> Laboratory for Tampered<L, 
         self.rests.push(while_idle);
     }
 
+    fn take_turns(&mut self, are_in_turns: bool) {
+        self.path.take_turns(are_in_turns);
+    }
+
     fn number_after(&mut self, last: u32) {
         self.path.number_after(last);
     }

@@ -165,10 +165,17 @@ fn plan(scene: &Scene, flags: &BenchFlags) -> Result<BenchPlan> {
         seed: seed(flags.seed),
         searching: (flags.rate.is_none() && against.is_none())
             .then(|| pace.searching(flags.duration, scene.quiet())),
+        turns: (against.is_none() && flags.visits.is_none()).then_some(match flags.rate {
+            Some(_) => TURNS_AT_RATE,
+            None => pace.budget,
+        }),
         against,
         left_out: Vec::new(),
     })
 }
+
+/// How long methods take turns at the load of `--rate`, at most.
+const TURNS_AT_RATE: Duration = Duration::from_secs(20);
 
 /// The time and precision of a bench.
 struct Pace {
@@ -241,7 +248,7 @@ impl Plan for Bench {
             words::row(&mut text, "visits", words);
         }
         words::row(&mut text, "trials", format!("{} of {duration:?}", self.plan.trials()));
-        let most = if self.plan.searching.is_some() { "up to" } else { "about" };
+        let most = if self.plan.searching.is_some() || self.plan.turns.is_some() { "up to" } else { "about" };
         words::row(&mut text, "time", format!("{most} {:.0} s", self.plan.estimate().as_secs_f64()));
         if let Some(statement) = self.deviation() {
             words::row(&mut text, "note", statement);
@@ -276,6 +283,11 @@ impl Plan for Bench {
                 }
             };
             statements.push(format!("{how}, {visits} times in random order (xoshiro256++ with seed {seed})"));
+        }
+        if self.plan.turns.is_some() {
+            statements.push(format!(
+                "in rounds of short trials every method ran once at one load, in random order (xoshiro256++ with seed {seed})"
+            ));
         }
         statements.extend(self.deviation());
         statements

@@ -203,6 +203,13 @@ impl Laboratory for Site {
         }
     }
 
+    fn take_turns(&mut self, are_in_turns: bool) {
+        match self {
+            Self::Here { laboratory, .. } => laboratory.take_turns(are_in_turns),
+            Self::Agents(laboratory) => laboratory.take_turns(are_in_turns),
+        }
+    }
+
     fn number_after(&mut self, last: u32) {
         match self {
             Self::Here { laboratory, .. } => laboratory.number_after(last),

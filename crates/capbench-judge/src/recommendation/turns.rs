@@ -1,0 +1,356 @@
+//! Which method is best at one load, from short trials in turns: a pure function of the trials.
+//!
+//! In a round each method runs once at the load, in random order. Noise of the host moves absolute rates by a factor of several, and
+//! hardly moves who is ahead in a round. Two figures are compared on a logarithmic scale: the share of the intended frames that was
+//! captured, and the CPU time per packet. A method is below another one if it captures less, or if it costs more and the other one is
+//! not shown to capture less. The rounds are judged at planned numbers of them ([`TURNS_LOOKS`]), which share the probability of a false
+//! finding ([`TURNS_FALSE_ALARMS`]). docs/bench.md has the rules.
+
+mod table;
+
+use capbench_model::saved::SavedMethod;
+use capbench_model::statistics::holm::corrected;
+use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::TrialResult;
+use serde::{Deserialize, Serialize};
+
+use crate::thresholds::{
+    REPORTED_CHANGE, TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LEVEL, TURNS_LOOKS,
+    TURNS_NOT_BETTER_LEVEL,
+};
+use table::{Contrast, Measure, Table, captured_share};
+
+/// What rounds of short trials at one load show. Methods that only count frames take no part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Turns {
+    /// The load in frames per second.
+    pub load_pps: f64,
+    /// Number of rounds.
+    pub rounds: u32,
+    /// Number of rounds after which they were judged last; 0 if there were too few.
+    pub judged_rounds: u32,
+    /// The methods, best first.
+    pub methods: Vec<InTurns>,
+}
+
+/// A method in turns with others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct InTurns {
+    /// The method.
+    pub method: SavedMethod,
+    /// Rounds in which it has a valid trial. No more are run once it is known to be below another method.
+    pub rounds: u32,
+    /// Share of the intended frames that it captured: the median of the rounds.
+    pub captured: Estimate,
+    /// CPU time per packet, application and kernel, as a multiple of that of the first method. Absent for the first, and if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_cost: Option<Multiple>,
+    /// What the rounds show of it.
+    pub relation: RelationToFirst,
+}
+
+/// A multiple of a figure of the first method, by the rounds in which both ran.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Multiple {
+    /// The multiple that makes both equal.
+    pub middle: f64,
+    /// Lower end of its interval, at a level of 98 %. Absent with one round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+/// What rounds show of a method, by the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum RelationToFirst {
+    /// It is the first.
+    First,
+    /// It is worse.
+    Below {
+        /// By which figure.
+        by: BelowBy,
+        /// How much better the first method is in this figure: its captured share as a multiple of that of this method, or the cost of
+        /// this method as a multiple of that of the first.
+        factor: Multiple,
+    },
+    /// Its captured share and its cost are those of the first, within [`TURNS_EQUAL`].
+    Equal,
+    /// It may be as good, or worse.
+    Open {
+        /// Whether it may also be better, by more than [`TURNS_EQUAL`].
+        may_be_better: bool,
+    },
+}
+
+/// The figure by which a method is below another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BelowBy {
+    /// It captures fewer of the frames.
+    Loss,
+    /// It takes more CPU time per packet.
+    Cost,
+}
+
+/// How a method stands to the candidate for the first place, before all are corrected for each other.
+struct Standing {
+    is_equal: bool,
+    may_be_better: bool,
+    /// The figure by which it may be below, and the probability that chance explains it, corrected for both figures.
+    below: Option<(BelowBy, f64)>,
+}
+
+/// The state of the judgement: which methods may be best, and which are below one of them.
+struct Judgement {
+    open: Vec<usize>,
+    /// The columns of methods below, and by what.
+    below: Vec<(usize, BelowBy)>,
+    /// The first of the open ones, and which of them equal it.
+    first: usize,
+    equal: Vec<usize>,
+    /// The open ones that may be better than the first.
+    may_be_better: Vec<usize>,
+    rounds: usize,
+}
+
+/// Judges the trials of one set-up that ran in turns. `None` if no two methods did.
+pub fn judged(trials: &[&TrialResult]) -> Option<Turns> {
+    let table = Table::from_trials(trials)?;
+    let judgement = Judgement::after_planned_rounds(&table);
+    Some(judgement.turns(&table))
+}
+
+/// Whether trials in turns are judged after as many rounds as these are.
+pub fn is_look(trials: &[&TrialResult]) -> bool {
+    Table::from_trials(trials).is_some_and(|table| TURNS_LOOKS.contains(&table.rounds()))
+}
+
+/// Whether the method captured all of the load of a trial in turns, but for a pause.
+pub fn captures_all(trial: &TrialResult) -> bool {
+    captured_share(trial) >= TURNS_CAPTURED
+}
+
+impl Judgement {
+    /// The judgement after the last planned number of rounds.
+    fn after_planned_rounds(table: &Table) -> Self {
+        let mut judgement = Self {
+            open: (0..table.methods.len()).collect(),
+            below: Vec::new(),
+            first: 0,
+            equal: Vec::new(),
+            may_be_better: Vec::new(),
+            rounds: 0,
+        };
+        judgement.first = table.in_order(&judgement.open)[0];
+        for look in TURNS_LOOKS {
+            if look > table.rounds() || judgement.is_decided() {
+                break;
+            }
+            judgement.look(&table.first_rounds(look));
+            judgement.rounds = look;
+        }
+        judgement
+    }
+
+    /// Whether every method but the first is known to be equal to it or below it.
+    fn is_decided(&self) -> bool {
+        self.rounds > 0 && self.equal.len() + 1 == self.open.len()
+    }
+
+    /// Judges once more, by the rounds so far. Each method that may be first is tried, the best looking one first.
+    fn look(&mut self, table: &Table) {
+        let candidates = table.in_order(&self.open);
+        let mut looks: Vec<Look> = Vec::new();
+        for &candidate in &candidates {
+            looks.push(Look::from_candidate(table, candidate, &self.open));
+            if looks[looks.len() - 1].is_decided {
+                break;
+            }
+        }
+        let decided = looks.iter().position(|look| look.is_decided);
+        let named = looks.iter().position(|look| look.may_be_better.is_empty());
+        let nth = decided.or(named).unwrap_or(0);
+        let look = &looks[nth];
+        self.first = candidates[nth];
+        self.equal.clone_from(&look.equal);
+        self.may_be_better.clone_from(&look.may_be_better);
+        self.open.retain(|column| !look.below.iter().any(|(below, _)| below == column));
+        self.below.extend(&look.below);
+    }
+
+    /// The judgement with the figures of all rounds.
+    fn turns(&self, table: &Table) -> Turns {
+        let mut order = vec![self.first];
+        order.extend(self.equal.iter().copied());
+        let rest: Vec<usize> = self.open.iter().copied().filter(|column| !order.contains(column)).collect();
+        order.extend(table.in_order(&rest));
+        let below: Vec<usize> = self.below.iter().map(|(column, _)| *column).collect();
+        order.extend(table.in_order(&below));
+        let mut methods = Vec::new();
+        for column in order {
+            let Some(captured) = table.captured(column) else { continue };
+            methods.push(InTurns {
+                method: table.methods[column].clone(),
+                rounds: captured.repeats,
+                captured,
+                relative_cost: Contrast::between(table, Measure::Cost, self.first, column)
+                    .filter(|_| column != self.first)
+                    .map(|contrast| contrast.multiple()),
+                relation: self.relation(table, column),
+            });
+        }
+        Turns {
+            load_pps: table.load_pps,
+            rounds: table.rounds() as u32,
+            judged_rounds: self.rounds as u32,
+            methods,
+        }
+    }
+
+    fn relation(&self, table: &Table, column: usize) -> RelationToFirst {
+        if column == self.first {
+            return RelationToFirst::First;
+        }
+        if self.equal.contains(&column) {
+            return RelationToFirst::Equal;
+        }
+        let open =
+            RelationToFirst::Open { may_be_better: self.rounds == 0 || self.may_be_better.contains(&column) };
+        let Some(&(_, by)) = self.below.iter().find(|(below, _)| *below == column) else { return open };
+        let measure = match by {
+            BelowBy::Loss => Measure::Captured,
+            BelowBy::Cost => Measure::Cost,
+        };
+        match Contrast::between(table, measure, self.first, column) {
+            Some(contrast) => RelationToFirst::Below { by, factor: contrast.multiple() },
+            None => open,
+        }
+    }
+}
+
+/// The methods as one candidate for the first place has them.
+struct Look {
+    equal: Vec<usize>,
+    may_be_better: Vec<usize>,
+    below: Vec<(usize, BelowBy)>,
+    is_decided: bool,
+}
+
+impl Look {
+    fn from_candidate(table: &Table, candidate: usize, open: &[usize]) -> Self {
+        let mut look =
+            Self { equal: Vec::new(), may_be_better: Vec::new(), below: Vec::new(), is_decided: false };
+        let mut tested = Vec::new();
+        let mut chances = Vec::new();
+        for &column in open.iter().filter(|column| **column != candidate) {
+            let standing = Standing::of_column(table, candidate, column);
+            if standing.is_equal {
+                look.equal.push(column);
+            }
+            // A method that is not tested counts in the correction, too.
+            chances.push(standing.below.map_or(1.0, |(_, by_chance)| by_chance));
+            tested.push((column, standing));
+        }
+        let level = TURNS_FALSE_ALARMS / TURNS_LOOKS.len() as f64;
+        for ((column, standing), by_chance) in tested.iter().zip(corrected(&chances)) {
+            if let Some((by, _)) = standing.below
+                && by_chance <= level
+                && !standing.is_equal
+            {
+                look.below.push((*column, by));
+            } else if standing.may_be_better {
+                look.may_be_better.push(*column);
+            }
+        }
+        look.is_decided = look.equal.len() + look.below.len() + 1 == open.len();
+        look
+    }
+}
+
+impl Standing {
+    fn of_column(table: &Table, candidate: usize, column: usize) -> Self {
+        let captured = Contrast::between(table, Measure::Captured, candidate, column);
+        let cost = Contrast::between(table, Measure::Cost, candidate, column);
+        let margin = TURNS_EQUAL.ln_1p();
+        let mut below: Option<(BelowBy, f64)> = None;
+        // Where each is better in one figure, only a difference that matters makes loss decide.
+        let is_dearer = cost.as_ref().is_some_and(|cost| cost.middle < 0.0);
+        if let Some(captured) = captured.as_ref().filter(|captured| is_ahead(captured))
+            && (!is_dearer || captured.middle >= margin)
+        {
+            below = Some((BelowBy::Loss, captured.by_chance));
+        }
+        // Less CPU time counts if it is not bought by loss.
+        let is_as_complete = captured.as_ref().is_some_and(|captured| captured.is_above(margin, TURNS_LEVEL));
+        if let Some(cost) = cost.as_ref().filter(|cost| is_as_complete && is_ahead(cost))
+            && below.is_none_or(|(_, by_chance)| cost.by_chance < by_chance)
+        {
+            below = Some((BelowBy::Cost, cost.by_chance));
+        }
+        let contrasts = [captured, cost];
+        let is_as_good = |contrast: &Option<Contrast>| {
+            contrast.as_ref().is_some_and(|contrast| contrast.is_above(margin, TURNS_NOT_BETTER_LEVEL))
+        };
+        let tests = contrasts.iter().flatten().filter(|contrast| !contrast.is_constant()).count() as f64;
+        Self {
+            is_equal: are_within(&contrasts, margin),
+            may_be_better: !contrasts.iter().all(is_as_good),
+            below: below.map(|(by, by_chance)| (by, (tests * by_chance).min(1.0))),
+        }
+    }
+}
+
+/// Whether both figures are known to differ by no more than a margin.
+fn are_within(contrasts: &[Option<Contrast>; 2], margin: f64) -> bool {
+    for contrast in contrasts {
+        let Some(contrast) = contrast else { return false };
+        if !contrast.is_above(margin, TURNS_LEVEL) || !contrast.is_below(margin) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether the candidate is better by enough to be reported.
+fn is_ahead(contrast: &Contrast) -> bool {
+    contrast.middle >= REPORTED_CHANGE.ln_1p()
+}
+
+impl Turns {
+    /// Whether they show of every method how it stands to the first one. More rounds show no more.
+    pub fn are_decided(&self) -> bool {
+        self.judged_rounds > 0
+            && !self.methods.iter().any(|method| matches!(method.relation, RelationToFirst::Open { .. }))
+    }
+
+    /// Whether they show that no method is better than the first one by enough to matter.
+    pub fn name_the_best(&self) -> bool {
+        let is_best = |relation| !matches!(relation, RelationToFirst::Open { may_be_better: true });
+        self.judged_rounds > 0 && self.methods.iter().all(|method| is_best(method.relation))
+    }
+
+    /// The figures of a method.
+    pub fn find(&self, method: &SavedMethod) -> Option<&InTurns> {
+        self.methods.iter().find(|known| known.method == *method)
+    }
+
+    /// How many times as many frames a method loses as the first one, by the medians. `None` if the first loses none.
+    pub fn loss_factor(&self, method: &SavedMethod) -> Option<f64> {
+        let first_lost = 1.0 - self.methods.first()?.captured.median;
+        let lost = 1.0 - self.find(method)?.captured.median;
+        (first_lost > 0.0).then(|| lost / first_lost)
+    }
+}
+
+impl InTurns {
+    /// Whether it is known to be worse than the first.
+    pub fn is_below(&self) -> bool {
+        matches!(self.relation, RelationToFirst::Below { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests;

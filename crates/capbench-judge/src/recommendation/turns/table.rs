@@ -1,0 +1,238 @@
+//! The figures of trials in turns as a table, a row a round and a column a method, and the contrast of two columns.
+
+use capbench_model::method_spec::{Delivery, MethodSpec};
+use capbench_model::saved::SavedMethod;
+use capbench_model::statistics::blocks::{Block, Difference};
+use capbench_model::statistics::interval::Estimate;
+use capbench_model::statistics::shift::Groups;
+use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
+use capbench_model::trial::{Phase, TrialResult, Verdict};
+
+use super::Multiple;
+use crate::sustained::missing_share;
+use crate::thresholds::{TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS};
+
+/// A figure of a trial, on a logarithmic scale.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Measure {
+    /// The share of the intended frames that the method captured.
+    Captured,
+    /// CPU time per packet.
+    Cost,
+}
+
+/// The figures of the rounds at one load.
+pub(super) struct Table {
+    pub(super) load_pps: f64,
+    pub(super) methods: Vec<SavedMethod>,
+    captured: Vec<Block>,
+    cost: Vec<Block>,
+}
+
+impl Table {
+    /// The rounds at the load that has most of them; of several such loads the last. `None` without two methods.
+    pub(super) fn from_trials(trials: &[&TrialResult]) -> Option<Self> {
+        let mut in_turns = trials.to_vec();
+        in_turns.retain(|trial| trial.phase == Phase::Turns && !counts_only(&trial.profile.method));
+        let mut best: Option<(Vec<Vec<&TrialResult>>, f64)> = None;
+        for (_, of_load) in by_key(in_turns, |trial| trial.intended_pps.map(f64::to_bits)) {
+            let Some(load_pps) = of_load[0].intended_pps else { continue };
+            let rounds = in_rounds(&of_load);
+            if best.as_ref().is_none_or(|(most, _)| rounds.len() >= most.len()) {
+                best = Some((rounds, load_pps));
+            }
+        }
+        let (rounds, load_pps) = best?;
+        let mut methods: Vec<SavedMethod> = Vec::new();
+        for trial in rounds.iter().flatten() {
+            if !methods.contains(&trial.profile.method) && is_evidence(trial) {
+                methods.push(trial.profile.method.clone());
+            }
+        }
+        if methods.len() < 2 {
+            return None;
+        }
+        // Costs with and without the kernel's time are not compared.
+        let knows_kernel = rounds.iter().flatten().all(|trial| trial.cpu.kernel_ns_per_packet.is_some());
+        let mut captured = Vec::new();
+        let mut cost = Vec::new();
+        for round in rounds {
+            let mut shares: Block = vec![None; methods.len()];
+            let mut costs: Block = vec![None; methods.len()];
+            for trial in round.iter().filter(|trial| is_evidence(trial)) {
+                let Some(column) = methods.iter().position(|method| *method == trial.profile.method) else {
+                    continue;
+                };
+                shares[column] = Some(captured_share(trial).max(TURNS_LEAST_CAPTURED).ln());
+                costs[column] = cost_ns(trial, knows_kernel).filter(|ns| *ns > 0.0).map(f64::ln);
+            }
+            captured.push(shares);
+            cost.push(costs);
+        }
+        Some(Self { load_pps, methods, captured, cost })
+    }
+
+    pub(super) fn rounds(&self) -> usize {
+        self.captured.len()
+    }
+
+    /// The first rounds only.
+    pub(super) fn first_rounds(&self, rounds: usize) -> Self {
+        Self {
+            load_pps: self.load_pps,
+            methods: self.methods.clone(),
+            captured: self.captured[..rounds].to_vec(),
+            cost: self.cost[..rounds].to_vec(),
+        }
+    }
+
+    fn blocks(&self, measure: Measure) -> &[Block] {
+        match measure {
+            Measure::Captured => &self.captured,
+            Measure::Cost => &self.cost,
+        }
+    }
+
+    fn values(&self, measure: Measure, column: usize) -> Vec<f64> {
+        self.blocks(measure).iter().filter_map(|block| block[column]).collect()
+    }
+
+    /// The share that a method captured.
+    pub(super) fn captured(&self, column: usize) -> Option<Estimate> {
+        Estimate::of(self.values(Measure::Captured, column).into_iter().map(f64::exp))
+    }
+
+    /// These methods, the best looking one first: of those that capture about as much as any, the cheapest; then the others, by what
+    /// they capture.
+    pub(super) fn in_order(&self, columns: &[usize]) -> Vec<usize> {
+        let share =
+            |column: usize| median(self.values(Measure::Captured, column)).unwrap_or(f64::NEG_INFINITY);
+        let cost = |column: usize| median(self.values(Measure::Cost, column)).unwrap_or(f64::INFINITY);
+        let most = columns.iter().map(|&column| share(column)).fold(f64::NEG_INFINITY, f64::max);
+        let mut order = columns.to_vec();
+        order.sort_by(|&one, &other| {
+            let is_lossy = |column| share(column) < most - TURNS_EQUAL.ln_1p();
+            let by_loss = is_lossy(one).cmp(&is_lossy(other));
+            by_loss.then_with(|| match is_lossy(one) {
+                true => share(other).total_cmp(&share(one)),
+                false => cost(one).total_cmp(&cost(other)),
+            })
+        });
+        order
+    }
+}
+
+/// Trials of one load in rounds: a round ends when a method comes again.
+fn in_rounds<'r>(trials: &[&'r TrialResult]) -> Vec<Vec<&'r TrialResult>> {
+    let mut rounds: Vec<Vec<&TrialResult>> = Vec::new();
+    for trial in trials {
+        let comes_again = |round: &Vec<&TrialResult>| {
+            round.iter().any(|earlier| earlier.profile.method == trial.profile.method)
+        };
+        match rounds.last_mut() {
+            Some(round) if !comes_again(round) => round.push(trial),
+            _ => rounds.push(vec![trial]),
+        }
+    }
+    rounds
+}
+
+/// Whether a method only counts frames, and captures none.
+fn counts_only(method: &SavedMethod) -> bool {
+    method.known().and_then(MethodSpec::delivery) == Some(Delivery::Counted)
+}
+
+fn is_evidence(trial: &TrialResult) -> bool {
+    trial.verdict != Verdict::Invalid && trial.sent > 0
+}
+
+/// The share of the intended frames that the method captured, in a longer trial, too. Unsent frames count as missed: on a virtual link
+/// the receiver slows the generator.
+pub(super) fn captured_share(trial: &TrialResult) -> f64 {
+    let sent_share = 1.0 - trial.shortfall() as f64 / trial.intended.max(1) as f64;
+    sent_share * (1.0 - missing_share(trial))
+}
+
+/// CPU time per packet: what the scheduler charged to the application, and the kernel's receive work.
+fn cost_ns(trial: &TrialResult, knows_kernel: bool) -> Option<f64> {
+    let charged_ns = trial.cpu.app_ns_per_packet_at_most.or(trial.cpu.app_ns_per_packet)?;
+    let kernel_ns = trial.cpu.kernel_ns_per_packet.filter(|_| knows_kernel);
+    Some(charged_ns + kernel_ns.unwrap_or(0.0))
+}
+
+/// How much better a candidate is than another method in one figure, on the logarithmic scale.
+pub(super) struct Contrast {
+    /// Positive if the candidate is better: the median of the rounds.
+    pub(super) middle: f64,
+    /// The probability that chance alone explains it, on either side.
+    pub(super) by_chance: f64,
+    /// The rounds that have both, the candidate's value second.
+    rounds: Vec<Groups>,
+    difference: Option<Difference>,
+}
+
+impl Contrast {
+    /// `None` if no round has the figure of both.
+    pub(super) fn between(table: &Table, measure: Measure, candidate: usize, column: usize) -> Option<Self> {
+        let blocks = table.blocks(measure);
+        // More is better of what is captured, less of a cost.
+        let (better, worse) = match measure {
+            Measure::Captured => (candidate, column),
+            Measure::Cost => (column, candidate),
+        };
+        let mut rounds: Vec<Groups> = Vec::new();
+        for block in blocks {
+            if let (Some(low), Some(high)) = (block[worse], block[better]) {
+                rounds.push((vec![low], vec![high]));
+            }
+        }
+        let middle = median(rounds.iter().map(|(low, high)| high[0] - low[0]))?;
+        let difference = Difference::between(blocks, better, worse);
+        let by_size = difference.map_or(1.0, |difference| difference.by_chance());
+        let mut by_chance = by_size;
+        // From so many rounds on that it can decide, the test that assumes nothing is a second chance.
+        if least_by_chance(vec![(1, 1); rounds.len()]) <= TURNS_FALSE_ALARMS / TURNS_LOOKS.len() as f64 {
+            let by_ranks = aligned::test(&rounds, 0.0).two_sided();
+            by_chance = (2.0 * by_size.min(by_ranks)).min(1.0);
+        }
+        Some(Self { middle, by_chance, rounds, difference })
+    }
+
+    /// Whether all rounds have equal values, so that no test is made.
+    pub(super) fn is_constant(&self) -> bool {
+        aligned::is_constant(&self.rounds)
+    }
+
+    /// Whether the rounds are enough for an interval of this level that assumes nothing.
+    fn has_ranks(&self, level: f64) -> bool {
+        least_by_chance(vec![(1, 1); self.rounds.len()]) <= 1.0 - level
+    }
+
+    /// Whether the candidate is shown to be no worse than by `margin`, by an interval of this level.
+    pub(super) fn is_above(&self, margin: f64, level: f64) -> bool {
+        if self.has_ranks(level) {
+            return aligned::test(&self.rounds, -margin).as_high <= (1.0 - level) / 2.0;
+        }
+        self.difference.is_some_and(|difference| difference.interval(level).0 >= -margin)
+    }
+
+    /// Whether the candidate is shown to be no better than by `margin`.
+    pub(super) fn is_below(&self, margin: f64) -> bool {
+        if self.has_ranks(TURNS_LEVEL) {
+            return aligned::test(&self.rounds, margin).as_low <= (1.0 - TURNS_LEVEL) / 2.0;
+        }
+        self.difference.is_some_and(|difference| difference.interval(TURNS_LEVEL).1 <= margin)
+    }
+
+    /// How much better the candidate is, as a multiple.
+    pub(super) fn multiple(&self) -> Multiple {
+        let shift = aligned::shift(&self.rounds, TURNS_LEVEL);
+        let by_size = self.difference.map(|difference| difference.interval(TURNS_LEVEL));
+        let ends = shift.and_then(|shift| shift.ends).or(by_size);
+        Multiple {
+            middle: shift.map_or(self.middle, |shift| shift.middle).exp(),
+            low: ends.map(|(low, _)| low.exp()),
+            high: ends.map(|(_, high)| high.exp()),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What rounds of trials in turns show.
+
+use std::time::Duration;
+
+use capbench_model::for_tests::{measured, profile};
+use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+
+use super::{BelowBy, RelationToFirst, Turns, judged};
+use crate::recommendation::{Because, Certainty, Conclusion, recommend};
+
+/// What a method does in every round.
+#[derive(Clone, Copy)]
+struct Method {
+    name: &'static str,
+    /// Of 100,000 frames.
+    captured: u64,
+    app_ns: f64,
+}
+
+const V3: Method = Method { name: "packet-v3", captured: 99_000, app_ns: 100.0 };
+
+/// The trials of rounds. Figures vary from trial to trial by the shares of this noise.
+fn rounds(methods: &[Method], count: u32, noise: f64) -> Vec<TrialResult> {
+    let mut trials = Vec::new();
+    for round in 0..count {
+        for (nth, method) in methods.iter().enumerate() {
+            let number = trials.len() as u32 + 1;
+            // A number from -1 to 1 that repeats neither in rounds nor in methods.
+            let deviation = (f64::from(round) * 2.4 + nth as f64 * 1.7).sin();
+            let captured = (method.captured as f64 * (1.0 - noise / 2.0 + noise * deviation / 2.0)) as u64;
+            let mut trial = measured(100_000, 100_000, captured, 100_000 - captured).result(
+                number,
+                Phase::Turns,
+                &profile(method.name),
+                Load::Rate("100k".parse().unwrap()),
+                Duration::from_secs(1),
+            );
+            trial.cpu.app_ns_per_packet_at_most = Some(method.app_ns * (1.0 + noise * deviation));
+            trial.cpu.kernel_ns_per_packet = Some(0.0);
+            trials.push(trial);
+        }
+    }
+    trials
+}
+
+fn judge(trials: &[TrialResult]) -> Turns {
+    judged(&trials.iter().collect::<Vec<_>>()).unwrap()
+}
+
+/// The relation of the method that is not the first.
+fn second(methods: &[Method], count: u32, noise: f64) -> RelationToFirst {
+    judge(&rounds(methods, count, noise)).methods[1].relation
+}
+
+#[test]
+fn a_method_that_captures_less_is_below_and_the_factor_of_its_loss_is_known() {
+    let lossy = Method { name: "recv", captured: 70_000, app_ns: 90.0 };
+    let turns = judge(&rounds(&[lossy, V3], 6, 0.01));
+    assert_eq!((turns.rounds, turns.judged_rounds, turns.load_pps), (6, 4, 100_000.0));
+    assert_eq!(
+        (turns.methods[0].method.to_string(), turns.methods[0].relation),
+        ("packet-v3".into(), RelationToFirst::First)
+    );
+    let RelationToFirst::Below { by: BelowBy::Loss, factor } = turns.methods[1].relation else {
+        panic!("{turns:?}")
+    };
+    assert!((factor.middle - 99.0 / 70.0).abs() < 0.01, "{factor:?}");
+    assert!(factor.low.unwrap() < factor.middle && factor.middle < factor.high.unwrap());
+    let lost = turns.loss_factor(&"recv".into()).unwrap();
+    assert!((15.0..30.0).contains(&lost), "about 30 % and 1.5 %: {lost}");
+    assert!(turns.are_decided());
+}
+
+#[test]
+fn of_methods_that_capture_about_as_much_the_dearer_one_is_below() {
+    let dear = Method { name: "packet-v2", captured: 98_000, app_ns: 150.0 };
+    let RelationToFirst::Below { by: BelowBy::Cost, factor } = second(&[dear, V3], 6, 0.02) else { panic!() };
+    assert!((factor.middle - 1.5).abs() < 0.05, "{factor:?}");
+}
+
+#[test]
+fn a_lower_cost_does_not_outweigh_a_loss_of_more_than_a_tenth() {
+    for (captured, by) in [(85_000, BelowBy::Loss), (95_000, BelowBy::Cost)] {
+        let cheap = Method { name: "recv", captured, app_ns: 50.0 };
+        let turns = judge(&rounds(&[cheap, V3], 6, 0.01));
+        let is_by =
+            matches!(turns.methods[1].relation, RelationToFirst::Below { by: found, .. } if found == by);
+        assert!(is_by, "{captured}: {turns:?}");
+        assert_eq!(turns.methods[0].method == "recv", by == BelowBy::Cost);
+    }
+}
+
+#[test]
+fn methods_within_a_tenth_are_equal_and_noise_leaves_them_open() {
+    let other = Method { name: "libpcap", app_ns: 104.0, ..V3 };
+    assert_eq!(second(&[V3, other], 6, 0.01), RelationToFirst::Equal);
+    assert!(matches!(second(&[V3, other], 6, 0.6), RelationToFirst::Open { .. }));
+}
+
+#[test]
+fn rounds_are_judged_at_planned_numbers_only() {
+    let dear = Method { name: "packet-v2", captured: 98_000, app_ns: 150.0 };
+    for (count, judged_rounds) in [(3, 0), (4, 4), (5, 4)] {
+        let turns = judge(&rounds(&[dear, V3], count, 0.01));
+        assert_eq!((turns.judged_rounds, turns.are_decided()), (judged_rounds, count > 3), "{count}");
+    }
+}
+
+#[test]
+fn a_round_ends_when_a_method_comes_again_and_lacks_what_is_missing_or_invalid() {
+    let mut trials = rounds(&[V3, Method { name: "recv", ..V3 }], 4, 0.01);
+    trials[2].verdict = Verdict::Invalid;
+    trials.remove(7);
+    let turns = judge(&trials);
+    assert_eq!(turns.rounds, 4);
+    assert!(turns.methods.iter().all(|method| method.rounds == 3), "{turns:?}");
+}
+
+#[test]
+fn the_load_with_most_rounds_is_judged_and_methods_that_only_count_take_no_part() {
+    let counting = Method { name: "xdp-count", ..V3 };
+    let mut trials = rounds(&[V3, Method { name: "recv", ..V3 }, counting], 4, 0.01);
+    let mut other_load = trials[0].clone();
+    other_load.intended_pps = Some(50_000.0);
+    trials.push(other_load);
+    let turns = judge(&trials);
+    assert_eq!((turns.load_pps, turns.methods.len()), (100_000.0, 2));
+}
+
+/// Trials at maximum load of which the first method lost least.
+fn at_maximum_load(methods: &[Method]) -> Vec<TrialResult> {
+    let mut trials = rounds(methods, 1, 0.0);
+    for (nth, trial) in trials.iter_mut().enumerate() {
+        *trial = measured(100_000, 100_000, 100_000 - 100 * nth as u64, 100 * nth as u64).result(
+            nth as u32 + 1,
+            Phase::BestEffort,
+            &trial.profile,
+            Load::Maximum,
+            Duration::from_secs(1),
+        );
+    }
+    trials
+}
+
+#[test]
+fn what_turns_decide_is_certain_whatever_the_rates_say() {
+    let methods = [Method { name: "recv", captured: 70_000, ..V3 }, V3, Method { name: "libpcap", ..V3 }];
+    let mut trials = at_maximum_load(&methods);
+    let by_rates = recommend(&trials, &[]).unwrap();
+    assert_eq!((by_rates.method, by_rates.rankings[0].turns.as_ref()), (Some("recv".into()), None));
+    trials.extend(rounds(&methods, 6, 0.01));
+    let ranking = recommend(&trials, &[]).unwrap().rankings.remove(0);
+    let Conclusion::Use { method, because, certainty, equal } = &ranking.conclusion else {
+        panic!("{ranking:?}")
+    };
+    assert_eq!((*because, *certainty, equal.len()), (Because::Rate, Certainty::Certain, 1), "{method}");
+    assert_eq!(ranking.methods[2].method, "recv");
+    assert_eq!((ranking.methods[2].rank, ranking.methods[2].below), (3, Some(Certainty::Certain)));
+    // Trials in turns are no evidence of rates.
+    assert_eq!(ranking.methods[2].trials, 1);
+    let read: crate::recommendation::Ranking =
+        serde_json::from_str(&serde_json::to_string(&ranking).unwrap()).unwrap();
+    assert_eq!(read, ranking);
+}

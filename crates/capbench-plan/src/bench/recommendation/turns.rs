@@ -1,0 +1,408 @@
+//! Which method is best on simulated shared hosts, by trials in turns: noise that adds, pauses, a core whose speed changes, ties,
+//! livelock, weak generators, losses at any load. The right method is certain, a wrong one is not, and a tie has no winner.
+
+use std::time::Duration;
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::bench::{BenchPlan, Searching};
+use crate::for_tests::{Collected, searching_bench_plan};
+use crate::guards::{Guarded, Policy};
+use crate::simulated::{
+    ForeignWork, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, UnevenSpeed,
+};
+use capbench_frames::rates::Pps;
+use capbench_judge::recommendation::turns::Turns;
+use capbench_judge::recommendation::{Certainty, Conclusion, Ranking, recommend};
+use capbench_judge::search::Ratio;
+use capbench_judge::sustained::missing_share;
+use capbench_judge::thresholds::{TURN_LENGTH, TURNS_LOAD};
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::saved::SavedMethod;
+use capbench_model::trial::Load;
+
+const SEED: u64 = 20_261_128;
+const NAMES: [&str; 6] = ["recv", "packet-v1", "packet-v2", "packet-v3", "libpcap", "af-xdp"];
+/// A difference of capacities or costs that matters.
+const MATTERS: f64 = 1.1;
+
+/// The constants of a method.
+#[derive(Clone, Debug)]
+struct Known {
+    name: &'static str,
+    capacity: f64,
+    livelock: f64,
+    app_ns: u64,
+}
+
+/// The kernel's time per packet of every method.
+const KERNEL_NS: u64 = 600;
+
+impl Known {
+    /// What it sustains as far as the generator can show it.
+    fn sustains(&self, generator: f64) -> f64 {
+        self.capacity.min(generator)
+    }
+}
+
+/// What disturbs a host.
+#[derive(Clone, Copy, Debug, Default)]
+struct Disturbances {
+    noise: f64,
+    speed: Option<UnevenSpeed>,
+    foreign: Option<ForeignWork>,
+    bursts: Option<LossBursts>,
+}
+
+/// A host with known constants.
+#[derive(Debug)]
+struct Host {
+    kind: &'static str,
+    generator: f64,
+    methods: Vec<Known>,
+    disturbances: Disturbances,
+    seed: u64,
+}
+
+/// Random constants from a seed.
+struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn happens(&mut self, probability: f64) -> bool {
+        self.between(0.0, 1.0) < probability
+    }
+
+    fn speed(&mut self) -> UnevenSpeed {
+        UnevenSpeed { per_trial: self.between(0.03, 0.15), over_time: self.between(0.0, 0.4) }
+    }
+
+    fn foreign(&mut self) -> ForeignWork {
+        ForeignWork { per_trial: self.between(0.1, 0.7), share: self.between(0.1, 0.5) }
+    }
+
+    fn pauses(&mut self) -> LossBursts {
+        LossBursts { per_second: self.between(0.1, 1.0), frames: self.between(20.0, 3000.0) as u64 }
+    }
+}
+
+impl Host {
+    fn from_seed(seed: u64) -> Self {
+        let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
+        let count = dice.between(2.0, 6.99) as usize;
+        let mut methods = Vec::new();
+        for name in &NAMES[..count] {
+            methods.push(Known {
+                name,
+                capacity: dice.between(100_000_f64.ln(), 2_000_000_f64.ln()).exp().round(),
+                livelock: if dice.happens(0.3) { dice.between(0.1, 0.5) } else { 0.0 },
+                app_ns: dice.between(50.0, 2000.0) as u64,
+            });
+        }
+        if dice.happens(0.3) {
+            methods[1].capacity = methods[0].capacity;
+            methods[1].livelock = methods[0].livelock;
+        }
+        if dice.happens(0.3) {
+            methods[1].app_ns = methods[0].app_ns;
+        }
+        let generator = if dice.happens(0.25) { dice.between(90_000.0, 600_000.0) } else { 2_500_000.0 };
+        let kinds = ["quiet", "noise", "pauses", "busy", "speed", "mixed", "lossy"];
+        let kind = kinds[dice.between(0.0, 6.999) as usize];
+        let disturbances = match kind {
+            "noise" => Disturbances { noise: 0.02, ..Disturbances::default() },
+            "pauses" => Disturbances { bursts: Some(dice.pauses()), ..Disturbances::default() },
+            "busy" => Disturbances { foreign: Some(dice.foreign()), ..Disturbances::default() },
+            "speed" => Disturbances { speed: Some(dice.speed()), ..Disturbances::default() },
+            "mixed" => Disturbances {
+                noise: 0.02,
+                speed: Some(dice.speed()),
+                foreign: Some(dice.foreign()),
+                bursts: Some(dice.pauses()),
+            },
+            "lossy" => Disturbances {
+                bursts: Some(LossBursts { per_second: 20.0, frames: 40 }),
+                ..Disturbances::default()
+            },
+            _ => Disturbances::default(),
+        };
+        Self { kind, generator, methods, disturbances, seed }
+    }
+
+    fn path(&self) -> SimulatedLaboratory {
+        let mut methods = Vec::new();
+        for known in &self.methods {
+            methods.push(
+                SimulatedMethod::new(known.name, known.capacity)
+                    .livelock(known.livelock)
+                    .cost(known.app_ns, KERNEL_NS)
+                    .room(Room::Frames(4096)),
+            );
+        }
+        let Disturbances { noise, speed, foreign, bursts } = self.disturbances;
+        let noise = Noise { per_trial: noise, per_second: 0.0 };
+        let mut path =
+            SimulatedLaboratory::new(self.generator, methods).noise(self.seed, noise).showing_moments();
+        if let Some(bursts) = bursts {
+            path = path.bursts(self.seed, bursts);
+        }
+        if let Some(foreign) = foreign {
+            path = path.foreign_work(self.seed, foreign);
+        }
+        if let Some(speed) = speed {
+            path = path.uneven_speed(self.seed, speed);
+        }
+        path
+    }
+
+    fn plan(&self, effort: Effort) -> BenchPlan {
+        let names: Vec<&str> = self.methods.iter().map(|known| known.name).collect();
+        // A trial of 150 ms that loses frames takes about half a second in all.
+        let quiet = Duration::from_millis(350);
+        let budget = Duration::from_secs(effort.budget_s);
+        let precision = Ratio::new(effort.precision).unwrap();
+        let trial = Searching::least_trial(precision);
+        BenchPlan {
+            sizes: vec![Setup { quiet, ..setup(64) }],
+            duration: Duration::from_millis(effort.trial_ms),
+            seed: self.seed,
+            turns: Some(budget),
+            searching: Some(Searching { precision, budget, trial, quiet }),
+            ..searching_bench_plan(&names)
+        }
+    }
+
+    fn measure(&self, effort: Effort) -> Ranking {
+        let policy = Policy { pause: Duration::ZERO, ..Policy::default() };
+        let mut path = Guarded::new(self.path(), policy, std::sync::Arc::default());
+        let outcome = self.plan(effort).run(&mut path, &mut Collected::default()).unwrap();
+        recommend(&outcome.trials, &outcome.searches).unwrap().rankings.remove(0)
+    }
+
+    /// What many rounds around the limit of the best method show of every method on this host, with its noise.
+    fn reference(&self) -> Reference {
+        let best_pps = self.methods.iter().map(|known| known.sustains(self.generator)).fold(0.0, f64::max);
+        let load = Load::Rate(Pps::new((best_pps * TURNS_LOAD).min(self.generator).round()).unwrap());
+        let mut path = self.path();
+        let mut captured = vec![0.0; self.methods.len()];
+        let mut cost = vec![0.0; self.methods.len()];
+        for _ in 0..REFERENCE_ROUNDS {
+            for (nth, known) in self.methods.iter().enumerate() {
+                let with_method = Setup { method: known.name.parse().unwrap(), ..setup(64) };
+                let trial = path.prepare(&with_method).unwrap().run(load, TURN_LENGTH).unwrap();
+                let sent_share = trial.sent as f64 / trial.intended as f64;
+                captured[nth] += (1.0 - missing_share(&trial)) * sent_share / f64::from(REFERENCE_ROUNDS);
+                let cost_ns = trial.cpu.app_ns_per_packet.unwrap() + trial.cpu.kernel_ns_per_packet.unwrap();
+                cost[nth] += cost_ns / f64::from(REFERENCE_ROUNDS);
+            }
+        }
+        Reference { captured, cost }
+    }
+
+    fn nth(&self, method: &SavedMethod) -> usize {
+        self.methods.iter().position(|known| *method == known.name).unwrap()
+    }
+
+    /// Whether two methods have the same constants as far as the generator can show it.
+    fn are_alike(&self, one: &Known, other: &Known) -> bool {
+        one.capacity == other.capacity && one.livelock == other.livelock && one.app_ns == other.app_ns
+    }
+}
+
+/// What methods captured, and what a packet cost, in many rounds: the means, a place a method.
+struct Reference {
+    captured: Vec<f64>,
+    cost: Vec<f64>,
+}
+
+impl Reference {
+    /// Whether a method is better than another one by this factor: it captures more, or about as much for less CPU time.
+    fn is_better(&self, one: usize, other: usize, factor: f64) -> bool {
+        let captured = self.captured[one] / self.captured[other];
+        let saved = self.cost[other] / self.cost[one];
+        captured > factor || captured >= 1.0 / factor && saved > factor
+    }
+
+    /// Whether it is better beyond doubt. A bench runs at a load that is a little above or below that of the reference, so a method that
+    /// captures a tenth less here captures a little more or less there.
+    fn is_clearly_better(&self, one: usize, other: usize) -> bool {
+        let captured = self.captured[one] / self.captured[other];
+        let saved = self.cost[other] / self.cost[one];
+        captured > MATTERS + LOADS_DIFFER
+            || captured > 1.0 / MATTERS + LOADS_DIFFER && saved > MATTERS + LOADS_DIFFER
+    }
+
+    /// The method that is better than every other one by enough to matter.
+    fn best(&self) -> Option<usize> {
+        let all = 0..self.cost.len();
+        all.clone().find(|&one| all.clone().all(|other| other == one || self.is_better(one, other, MATTERS)))
+    }
+}
+
+/// By how much shares differ because the loads of bench and reference do.
+const LOADS_DIFFER: f64 = 0.04;
+
+/// Rounds of a reference.
+const REFERENCE_ROUNDS: u32 = 60;
+
+/// How long a bench is.
+#[derive(Clone, Copy)]
+struct Effort {
+    budget_s: u64,
+    precision: f64,
+    trial_ms: u64,
+}
+
+const QUICK: Effort = Effort { budget_s: 18, precision: 0.1, trial_ms: 300 };
+const WHOLE: Effort = Effort { budget_s: 80, precision: 0.05, trial_ms: 400 };
+
+/// What benches said of many hosts.
+#[derive(Debug, Default)]
+struct Tally {
+    hosts: u32,
+    decidable: u32,
+    right: u32,
+    alone: u32,
+    certain: u32,
+    wrong: Vec<String>,
+    winners_of_ties: Vec<String>,
+    missed: Vec<String>,
+}
+
+impl Tally {
+    fn of_hosts(hosts: std::ops::Range<u64>, effort: Effort) -> Self {
+        let mut tally = Self::default();
+        for seed in hosts {
+            tally.add(&Host::from_seed(seed), effort);
+        }
+        tally
+    }
+
+    fn add(&mut self, host: &Host, effort: Effort) {
+        self.hosts += 1;
+        let ranking = host.measure(effort);
+        let words = || format!("{}, {host:?}: {:?}, {:?}", host.kind, ranking.conclusion, ranking.turns);
+        let (named, is_certain, equal) = match &ranking.conclusion {
+            Conclusion::Use { method, certainty, equal, .. } => {
+                (Some(method), *certainty == Certainty::Certain, equal.clone())
+            }
+            // Where nothing is lossless, the best one is certain if turns decide.
+            Conclusion::NoneLossless { best, .. } => {
+                let turns = ranking.turns.as_ref();
+                let equal = turns.map(equal_methods).unwrap_or_default();
+                (best.as_ref(), turns.is_some_and(|turns| turns.name_the_best()), equal)
+            }
+            _ => (None, false, Vec::new()),
+        };
+        let reference = host.reference();
+        let best = reference.best();
+        self.decidable += u32::from(best.is_some());
+        self.certain += u32::from(is_certain);
+        let Some(named) = named.filter(|_| is_certain).map(|method| host.nth(method)) else {
+            if best.is_some() {
+                self.missed.push(words());
+            }
+            return;
+        };
+        if best == Some(named) {
+            self.right += 1;
+            self.alone += u32::from(equal.is_empty());
+        }
+        for other in 0..host.methods.len() {
+            if reference.is_clearly_better(other, named) {
+                self.wrong.push(words());
+                break;
+            }
+        }
+        for (other, known) in host.methods.iter().enumerate() {
+            let is_tie = other != named && host.are_alike(known, &host.methods[named]);
+            if is_tie && !equal.iter().any(|method| *method == known.name) {
+                self.winners_of_ties.push(words());
+            }
+        }
+    }
+
+    fn print(&self, effort: &str) {
+        println!(
+            "{effort}: {} hosts, {} with a difference: {} right and certain ({:.1} %), {} of them alone; {} certain in all; {} wrong, {} winners of ties",
+            self.hosts,
+            self.decidable,
+            self.right,
+            100.0 * f64::from(self.right) / f64::from(self.decidable),
+            self.alone,
+            self.certain,
+            self.wrong.len(),
+            self.winners_of_ties.len(),
+        );
+    }
+}
+
+/// The methods that may be as good as the first.
+fn equal_methods(turns: &Turns) -> Vec<SavedMethod> {
+    let mut equal = Vec::new();
+    for method in &turns.methods {
+        if !method.is_below() && method.method != turns.methods[0].method {
+            equal.push(method.method.clone());
+        }
+    }
+    equal
+}
+
+/// At most one of 200 hosts has a wrong answer that is certain, or a winner of a tie.
+fn assert_not_wrong(tally: &Tally) {
+    let wrong = tally.wrong.len() + tally.winners_of_ties.len();
+    assert!(200 * wrong <= tally.hosts as usize, "{:#?} {:#?}", tally.wrong, tally.winners_of_ties);
+}
+
+fn assert_right(tally: &Tally) {
+    tally.print("bench");
+    assert_not_wrong(tally);
+    assert!(
+        100 * tally.right >= 97 * tally.decidable,
+        "{} of {}: {:#?}",
+        tally.right,
+        tally.decidable,
+        tally.missed
+    );
+}
+
+#[test]
+fn the_right_method_is_certain_on_shared_hosts_and_no_wrong_one() {
+    assert_right(&Tally::of_hosts(SEED..SEED + 200, WHOLE));
+}
+
+/// Seeds of other hosts than those of the short test: `CAPBENCH_HOSTS_SEED` names the first.
+fn first_seed() -> u64 {
+    std::env::var("CAPBENCH_HOSTS_SEED").map_or(SEED + 200, |seed| seed.parse().expect("a number"))
+}
+
+#[test]
+fn lengthy_the_right_method_is_certain_on_a_thousand_hosts() {
+    assert_right(&Tally::of_hosts(first_seed()..first_seed() + 1000, WHOLE));
+}
+
+#[test]
+fn lengthy_a_quick_bench_decides_less_and_is_not_wrong() {
+    let tally = Tally::of_hosts(first_seed()..first_seed() + 1000, QUICK);
+    tally.print("bench --quick");
+    assert_not_wrong(&tally);
+    assert!(100 * tally.right >= 60 * tally.decidable, "{} of {}", tally.right, tally.decidable);
+}
+
+#[test]
+fn lengthy_one_method_under_two_names_has_no_winner() {
+    let mut winners = 0;
+    for seed in first_seed()..first_seed() + 100 {
+        let host = Host::from_seed(seed);
+        let twice = [host.methods[0].clone(), Known { name: NAMES[1], ..host.methods[0].clone() }];
+        let ranking = Host { methods: twice.to_vec(), ..host }.measure(QUICK);
+        winners += u32::from(ranking.methods.iter().any(|ranked| ranked.below == Some(Certainty::Certain)));
+    }
+    println!("{winners} of 100 name a winner");
+    assert!(winners <= 2, "{winners}");
+}

@@ -1,0 +1,231 @@
+//! Rounds of short trials in turns at one load, until they show which method is best.
+//!
+//! The load is around the limit of the best method: there the others lose most. Below it slower methods capture all, too, and far above
+//! it the best one may collapse. Rounds are judged by [`turns::judged`]. A method that is known to be below another one runs no more.
+
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+use capbench_judge::recommendation::turns::{self, Turns};
+use capbench_judge::sustained::is_sustained;
+use capbench_judge::thresholds::{
+    TRIAL_OVERHEAD, TURN_LENGTH, TURNS_LOAD, TURNS_LOAD_PRECISION, TURNS_LOAD_RAISES, TURNS_LOAD_ROUNDS,
+    TURNS_LOAD_STEP, TURNS_LOAD_STEPS, TURNS_LOOKS,
+};
+use capbench_model::laboratory::Setup;
+use capbench_model::trial::{Load, Phase, TrialResult};
+
+use super::{BenchPlan, Measured};
+use crate::Result;
+use crate::order::Shuffle;
+use crate::session::Session;
+
+/// The methods of one set-up in turns.
+struct Rounds {
+    setups: Vec<Setup>,
+    /// The number of trials before them, and the time that they took.
+    trials_before: usize,
+    spent_before: Duration,
+    /// When the rounds are to end.
+    ends_at: Duration,
+    shuffle: Shuffle,
+}
+
+impl BenchPlan {
+    /// Lets the methods of a set-up take turns at a load around the limit of the best one.
+    pub(super) fn take_turns(
+        &self,
+        measured: &[Measured],
+        time: Duration,
+        session: &mut Session<'_>,
+    ) -> Result<()> {
+        let Some(limit) = Limit::from_measured(measured) else { return Ok(()) };
+        let setups = measured.iter().map(|one| one.setup.clone()).collect();
+        session.take_turns(true);
+        let ran = Rounds::new(self.seed, setups, time, session).at_limit(limit, session);
+        session.take_turns(false);
+        ran
+    }
+
+    /// The same at the load of the user.
+    pub(super) fn take_turns_at(
+        &self,
+        setups: &[Setup],
+        load: Pps,
+        time: Duration,
+        session: &mut Session<'_>,
+    ) -> Result<()> {
+        session.take_turns(true);
+        let ran = Rounds::new(self.seed, setups.to_vec(), time, session).at(load, false, session);
+        session.take_turns(false);
+        ran.map(|_| ())
+    }
+}
+
+/// What is known of the limit of the best method, frames per second.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    /// The highest rate at which a method read frames.
+    lower_pps: f64,
+    /// The lowest load of which no method captured all; infinite if there is none.
+    upper_pps: f64,
+    /// The highest rate that the generator sends.
+    most_pps: f64,
+}
+
+impl Limit {
+    /// What the trials at maximum load show. `None` if they show nothing.
+    fn from_measured(measured: &[Measured]) -> Option<Self> {
+        // An invalid trial is no evidence of a limit, but a place to begin: what it read is tried again.
+        let mut lower_pps = measured.iter().map(|one| one.overload.read_pps()).fold(0.0, f64::max);
+        let most_pps = measured.iter().map(|one| one.overload.offered_pps).fold(0.0, f64::max);
+        if measured.iter().any(|one| is_sustained(&one.overload)) {
+            lower_pps = most_pps;
+        }
+        (lower_pps > 0.0).then_some(Self { lower_pps, upper_pps: f64::INFINITY, most_pps })
+    }
+
+    /// Whether the limit is known well enough, or is above what the generator sends.
+    fn is_known(&self) -> bool {
+        self.lower_pps >= self.most_pps || self.upper_pps <= self.lower_pps * TURNS_LOAD_PRECISION
+    }
+
+    /// The load at which methods take turns: the lowest that the best one is known to miss.
+    fn load_pps(&self) -> f64 {
+        self.upper_pps.min(self.lower_pps * TURNS_LOAD).max(self.lower_pps).min(self.most_pps)
+    }
+
+    /// The load that tells more of the limit, after one that was missed or captured.
+    fn next_pps(&self, load_pps: f64, is_missed: bool) -> f64 {
+        let next_pps = match (self.upper_pps.is_finite(), is_missed) {
+            // What was read of it is near the limit, unless the methods collapse above theirs.
+            (_, true) => self.lower_pps * TURNS_LOAD,
+            (true, false) => (self.lower_pps * self.upper_pps).sqrt(),
+            (false, false) => load_pps * TURNS_LOAD_STEP,
+        };
+        next_pps.min(self.most_pps)
+    }
+}
+
+impl Rounds {
+    fn new(seed: u64, setups: Vec<Setup>, time: Duration, session: &Session<'_>) -> Self {
+        Self {
+            setups,
+            trials_before: session.trials.len(),
+            spent_before: session.spent,
+            ends_at: session.spent + time,
+            shuffle: Shuffle::new(seed),
+        }
+    }
+
+    /// Finds the limit of the best method to about a tenth, and runs the rounds there.
+    fn at_limit(&mut self, mut limit: Limit, session: &mut Session<'_>) -> Result<()> {
+        for raises in (0..=TURNS_LOAD_RAISES).rev() {
+            self.find(&mut limit, session)?;
+            let Some(load) = rate(limit.load_pps()) else { break };
+            let may_raise = raises > 0 && limit.load_pps() < limit.most_pps;
+            if !self.at(load, may_raise, session)? {
+                break;
+            }
+            limit = Limit { lower_pps: load.get(), upper_pps: f64::INFINITY, ..limit };
+        }
+        Ok(())
+    }
+
+    /// Narrows the limit of the best method by single trials of the methods that may be best.
+    fn find(&mut self, limit: &mut Limit, session: &mut Session<'_>) -> Result<()> {
+        let mut load_pps = limit.load_pps();
+        let mut may_be_best = self.setups.clone();
+        for _ in 0..TURNS_LOAD_STEPS {
+            if limit.is_known() || self.setups.len() < 2 {
+                break;
+            }
+            let Some(load) = rate(load_pps) else { break };
+            let mut complete = Vec::new();
+            for setup in &may_be_best {
+                if session.stopped || !self.has_time(session) {
+                    return Ok(());
+                }
+                let Some(trial) = self.trial(setup, load, session)? else { continue };
+                limit.lower_pps = limit.lower_pps.max(trial.read_pps());
+                if turns::captures_all(&trial) {
+                    complete.push(setup.clone());
+                }
+            }
+            let is_missed = complete.is_empty();
+            if is_missed {
+                limit.upper_pps = limit.upper_pps.min(load.get());
+            } else {
+                limit.lower_pps = limit.lower_pps.max(load.get());
+                may_be_best = complete;
+            }
+            load_pps = limit.next_pps(load_pps, is_missed);
+        }
+        Ok(())
+    }
+
+    /// Rounds at this load, until they are decided or the time is over. Returns whether the load has to be raised instead, because a
+    /// method captured all of it.
+    fn at(&mut self, load: Pps, may_raise: bool, session: &mut Session<'_>) -> Result<bool> {
+        let most = TURNS_LOOKS[TURNS_LOOKS.len() - 1];
+        for round in 1..=most {
+            if self.setups.len() < 2 {
+                break;
+            }
+            let mut is_captured = false;
+            for nth in self.shuffle.pass(self.setups.len()) {
+                if session.stopped || !self.has_time(session) {
+                    return Ok(false);
+                }
+                let Some(setup) = self.setups.get(nth).cloned() else { continue };
+                let trial = self.trial(&setup, load, session)?;
+                is_captured |= trial.as_ref().is_some_and(turns::captures_all);
+            }
+            if may_raise && is_captured && round <= TURNS_LOAD_ROUNDS {
+                return Ok(true);
+            }
+            let trials: Vec<&TrialResult> = session.trials[self.trials_before..].iter().collect();
+            if !turns::is_look(&trials) {
+                continue;
+            }
+            let Some(known) = turns::judged(&trials) else { break };
+            if known.are_decided() {
+                break;
+            }
+            self.leave_out_below(&known);
+        }
+        Ok(false)
+    }
+
+    fn leave_out_below(&mut self, known: &Turns) {
+        for in_turns in &known.methods {
+            if in_turns.is_below() {
+                self.setups.retain(|setup| in_turns.method != setup.method);
+            }
+        }
+    }
+
+    /// Whether one more trial is likely to end in time.
+    fn has_time(&self, session: &Session<'_>) -> bool {
+        let trials = (session.trials.len() - self.trials_before) as u32;
+        let mean = match trials {
+            0 => TURN_LENGTH + TRIAL_OVERHEAD,
+            _ => (session.spent - self.spent_before) / trials,
+        };
+        session.spent + mean <= self.ends_at
+    }
+
+    /// One trial. A method that cannot run takes no more turns.
+    fn trial(&mut self, setup: &Setup, load: Pps, session: &mut Session<'_>) -> Result<Option<TrialResult>> {
+        let trial = session.trial(setup, Load::Rate(load), TURN_LENGTH, Phase::Turns)?;
+        if trial.is_none() && !session.stopped {
+            self.setups.retain(|other| other.method != setup.method);
+        }
+        Ok(trial)
+    }
+}
+
+/// A load in whole frames per second.
+fn rate(pps: f64) -> Option<Pps> {
+    Pps::new(pps.round()).ok()
+}
