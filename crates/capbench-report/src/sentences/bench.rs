@@ -1,8 +1,9 @@
 //! The words of `BenchFinding`, facts about a bench: which method to use, what the other methods lack, what decides between them.
-//! `verdict` has the words of the verdict.
+//! `verdict` has the words of the verdict, `turns` those of trials in turns.
 
 #[cfg(test)]
 mod tests;
+mod turns;
 mod verdict;
 
 use capbench_judge::finding::bench::{
@@ -25,6 +26,7 @@ const NAMED_SET_UPS: usize = 2;
 pub(super) fn words(fact: &BenchFinding) -> String {
     match fact {
         BenchFinding::Verdict(verdict) => verdict::words(verdict),
+        BenchFinding::InTurns(turns) => turns::words(turns),
         BenchFinding::Settle { command, takes_s } => {
             let takes = match takes_s {
                 Some(seconds) => format!(" (about {:.0} min)", (seconds / 60.0).ceil()),

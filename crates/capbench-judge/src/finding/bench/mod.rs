@@ -3,6 +3,7 @@
 //! | file | about |
 //! |---|---|
 //! | `verdict` | which method to use |
+//! | `in_turns` | how the other methods stand to the best one at one load |
 //! | `unanswered` | why no method can be named |
 //! | `pauses` | losses of single moments, which no method is blamed for |
 //! | `far_behind` | methods that captured far less of the load than noise explains |
@@ -15,6 +16,7 @@
 mod costs;
 mod elsewhere;
 mod far_behind;
+mod in_turns;
 mod next;
 mod overload;
 mod pauses;
@@ -29,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::costs::{ComparedTime, NsRange};
 pub use self::elsewhere::BetterElsewhere;
+pub use self::in_turns::{MethodBelow, MethodsInTurns};
 pub use self::overload::{OverloadLoss, at_overload};
 pub use self::pauses::PausedMethod;
 pub use self::verdict::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread};
@@ -42,6 +45,8 @@ use crate::run::RunFacts;
 pub enum BenchFinding {
     /// Which method to use, or why none can be named.
     Verdict(BenchVerdict),
+    /// How the other methods stand to the first one where all took turns at one load.
+    InTurns(MethodsInTurns),
     /// A command decides between the methods that the trials leave.
     Settle {
         /// Words of the command, without the program.
@@ -174,6 +179,9 @@ pub fn answers(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> V
     let verdict = no_time.or_else(|| verdict::verdict(question, ranking, &paused, &far_behind));
     let mut all = Vec::new();
     all.extend(verdict.map(|verdict| found(BenchFinding::Verdict(verdict), trials_of_ranking(ranking))));
+    let in_turns = in_turns::in_turns(ranking);
+    let has_turns = in_turns.is_some();
+    all.extend(in_turns);
     all.extend(next::settle(ranking, run, &far_behind));
     all.extend(next::find_highest(ranking, run));
     // Where one thread has no time for the load, that answers for every method: single methods and costs add nothing.
@@ -181,7 +189,10 @@ pub fn answers(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> V
         all.extend(ranks::unknown(ranking, &far_behind));
     }
     all.extend(pauses::found(&paused));
-    all.extend(ranks::worse(ranking, &far_behind));
+    // Trials in turns say who is worse, and by what.
+    if !has_turns {
+        all.extend(ranks::worse(ranking, &far_behind));
+    }
     all.extend(overload::overload(ranking, run, &paused));
     if has_time {
         all.extend(costs::costs(ranking));

@@ -4,8 +4,11 @@ use super::{
     BenchFinding, BetterElsewhere, ComparedTime, NsRange, OverloadLoss, PausedMethod, SavedMethod, SetUp,
     words,
 };
-use capbench_judge::finding::bench::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread};
+use capbench_judge::finding::bench::{
+    BenchVerdict, MethodBelow, MethodsInTurns, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread,
+};
 use capbench_judge::recommendation::Certainty;
+use capbench_judge::recommendation::turns::{BelowBy, Multiple};
 use capbench_model::places::Place;
 use capbench_model::trial::SizeLabel;
 
@@ -323,4 +326,30 @@ fn equal_costs_are_a_sentence_with_and_without_a_load() {
         "At 95,000 packets/s the application CPU time per packet of the methods cannot be distinguished."
     );
     assert_eq!(equal(None), "The application CPU time per packet of the methods cannot be distinguished.");
+}
+
+#[test]
+fn trials_in_turns_say_how_many_times_as_much_the_others_lose_and_cost() {
+    let below = |method: &str, captured_ratio, cost| MethodBelow {
+        method: method.into(),
+        by: BelowBy::Loss,
+        captured_ratio,
+        relative_cost: Some(Multiple { middle: cost, low: None, high: None }),
+    };
+    let fact = MethodsInTurns {
+        load_pps: 500_000.0,
+        rounds: 9,
+        first: "packet-v3".into(),
+        captured_ratio: 0.98,
+        below: vec![below("packet-v2", 0.92, 2.14), below("recv", 0.66, 13.2)],
+        equal: methods(["libpcap"]),
+        may_be_as_good: methods(["packet-v1", "recvmmsg"]),
+        may_be_better: Vec::new(),
+    };
+    assert_eq!(
+        words(&BenchFinding::InTurns(fact)),
+        "In 9 rounds at 500,000 packets/s packet-v3 captured 98 % of the frames, packet-v2 92 % (4.0 times the loss, 2.1 times \
+         the CPU time per packet) and recv 66 % (17 times the loss, 13 times the CPU time per packet); libpcap is equal to it; \
+         packet-v1 and recvmmsg may be as good."
+    );
 }

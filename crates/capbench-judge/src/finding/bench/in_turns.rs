@@ -1,0 +1,136 @@
+//! How the other methods stand to the first one where all took turns at one load.
+
+use capbench_model::saved::SavedMethod;
+use serde::{Deserialize, Serialize};
+
+use super::{BenchFinding, found, trials_of_ranking};
+use crate::finding::Found;
+use crate::recommendation::Ranking;
+use crate::recommendation::turns::{BelowBy, Multiple, RelationToFirst};
+
+/// What trials in turns at one load show.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct MethodsInTurns {
+    /// The load in packets per second.
+    pub load_pps: f64,
+    /// Number of rounds.
+    pub rounds: u32,
+    /// The first method.
+    pub first: SavedMethod,
+    /// Share of the intended frames that it captured, the median of the rounds.
+    pub captured_ratio: f64,
+    /// Methods that are worse.
+    pub below: Vec<MethodBelow>,
+    /// Methods that are equal to the first.
+    pub equal: Vec<SavedMethod>,
+    /// Methods that may be as good as the first, or worse.
+    pub may_be_as_good: Vec<SavedMethod>,
+    /// Methods that may also be better.
+    pub may_be_better: Vec<SavedMethod>,
+}
+
+/// A method that is worse than the first one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct MethodBelow {
+    /// The method.
+    pub method: SavedMethod,
+    /// The figure that shows it.
+    pub by: BelowBy,
+    /// Share of the intended frames that it captured, the median of the rounds.
+    pub captured_ratio: f64,
+    /// Its CPU time per packet as a multiple of that of the first; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_cost: Option<Multiple>,
+}
+
+/// How the methods stand to the first one. `None` if they did not take turns, or in too few rounds.
+pub(super) fn in_turns(ranking: &Ranking) -> Option<Found> {
+    let turns = ranking.turns.as_ref().filter(|turns| turns.judged_rounds > 0)?;
+    let first = turns.methods.first()?;
+    let mut fact = MethodsInTurns {
+        load_pps: turns.load_pps,
+        rounds: turns.rounds,
+        first: first.method.clone(),
+        captured_ratio: first.captured.median,
+        below: Vec::new(),
+        equal: Vec::new(),
+        may_be_as_good: Vec::new(),
+        may_be_better: Vec::new(),
+    };
+    for one in &turns.methods[1..] {
+        let method = one.method.clone();
+        match one.relation {
+            RelationToFirst::First => {}
+            RelationToFirst::Equal => fact.equal.push(method),
+            RelationToFirst::Open { may_be_better: false } => fact.may_be_as_good.push(method),
+            RelationToFirst::Open { may_be_better: true } => fact.may_be_better.push(method),
+            RelationToFirst::Below { by, .. } => fact.below.push(MethodBelow {
+                method,
+                by,
+                captured_ratio: one.captured.median,
+                relative_cost: one.relative_cost,
+            }),
+        }
+    }
+    Some(found(BenchFinding::InTurns(fact), trials_of_ranking(ranking)))
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_model::statistics::interval::Estimate;
+
+    use super::*;
+    use crate::finding::Finding;
+    use crate::recommendation::Conclusion;
+    use crate::recommendation::turns::{InTurns, Turns};
+
+    fn in_turns_of(name: &str, captured: f64, relation: RelationToFirst) -> InTurns {
+        InTurns {
+            method: name.into(),
+            rounds: 6,
+            captured: Estimate::of([captured; 6]).unwrap(),
+            relative_cost: None,
+            relation,
+        }
+    }
+
+    fn ranking(judged_rounds: u32) -> Ranking {
+        let factor = Multiple { middle: 1.5, low: None, high: None };
+        let methods = vec![
+            in_turns_of("packet-v3", 0.98, RelationToFirst::First),
+            in_turns_of("libpcap", 0.98, RelationToFirst::Equal),
+            in_turns_of("packet-v2", 0.97, RelationToFirst::Open { may_be_better: false }),
+            in_turns_of("af-xdp", 0.97, RelationToFirst::Open { may_be_better: true }),
+            in_turns_of("recv", 0.66, RelationToFirst::Below { by: BelowBy::Loss, factor }),
+        ];
+        Ranking {
+            frame_size: capbench_model::trial::SizeLabel::Octets(64),
+            placement: "same".into(),
+            work: "none".into(),
+            precision: None,
+            equal_load_pps: None,
+            methods: Vec::new(),
+            turns: Some(Turns { load_pps: 1e5, rounds: 6, judged_rounds, methods }),
+            conclusion: Conclusion::Nothing,
+        }
+    }
+
+    #[test]
+    fn each_method_is_in_the_group_of_its_relation() {
+        let Some(Found { fact: Finding::Bench(BenchFinding::InTurns(fact)), .. }) = in_turns(&ranking(6))
+        else {
+            panic!()
+        };
+        assert_eq!((fact.first, fact.captured_ratio), ("packet-v3".into(), 0.98));
+        assert_eq!(fact.equal, ["libpcap"]);
+        assert_eq!(fact.may_be_as_good, ["packet-v2"]);
+        assert_eq!(fact.may_be_better, ["af-xdp"]);
+        let below: Vec<_> = fact.below.iter().map(|below| (&below.method, below.captured_ratio)).collect();
+        assert_eq!(below, [(&"recv".into(), 0.66)]);
+    }
+
+    #[test]
+    fn too_few_rounds_show_nothing() {
+        assert!(in_turns(&ranking(0)).is_none());
+    }
+}

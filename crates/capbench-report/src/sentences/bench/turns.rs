@@ -1,0 +1,60 @@
+//! The words of `MethodsInTurns`: how the other methods stand to the first one at one load.
+
+use capbench_judge::finding::bench::{MethodBelow, MethodsInTurns};
+use capbench_model::figures::percent;
+use capbench_model::saved::SavedMethod;
+
+use super::{first_methods, verb};
+use crate::naming::{list, many, rate};
+
+/// The text.
+pub(super) fn words(fact: &MethodsInTurns) -> String {
+    let rounds = many(fact.rounds.into(), "round", "rounds");
+    let mut text = format!(
+        "In {rounds} at {} {} captured {} of the frames",
+        rate(fact.load_pps),
+        fact.first,
+        percent(fact.captured_ratio)
+    );
+    if !fact.below.is_empty() {
+        let below: Vec<String> = fact.below.iter().map(|below| below_words(below, fact)).collect();
+        text.push_str(&format!(", {}", list(&below)));
+    }
+    for (methods, are) in [
+        (&fact.equal, verb(&fact.equal, "is equal to it", "are equal to it")),
+        (&fact.may_be_as_good, "may be as good"),
+        (&fact.may_be_better, "may be better"),
+    ] {
+        push_group(&mut text, methods, are);
+    }
+    text.push('.');
+    text
+}
+
+fn push_group(text: &mut String, methods: &[SavedMethod], are: &str) {
+    if !methods.is_empty() {
+        text.push_str(&format!("; {} {are}", first_methods(methods)));
+    }
+}
+
+/// `recv 66 % (20 times the loss, 8.4 times the CPU time per packet)`.
+fn below_words(below: &MethodBelow, fact: &MethodsInTurns) -> String {
+    let mut factors = Vec::new();
+    let [first_lost, lost] = [fact.captured_ratio, below.captured_ratio].map(|captured| 1.0 - captured);
+    if first_lost > 0.0 && lost > first_lost {
+        factors.push(format!("{} the loss", times(lost / first_lost)));
+    }
+    if let Some(cost) = below.relative_cost {
+        factors.push(format!("{} the CPU time per packet", times(cost.middle)));
+    }
+    let factors = match factors.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", factors.join(", ")),
+    };
+    format!("{} {}{factors}", below.method, percent(below.captured_ratio))
+}
+
+/// `8.4 times`, or from ten on `21 times`.
+fn times(factor: f64) -> String {
+    if factor < 10.0 { format!("{factor:.1} times") } else { format!("{factor:.0} times") }
+}
