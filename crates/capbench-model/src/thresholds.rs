@@ -110,6 +110,8 @@ thresholds! {
     /// to each other and state one level, so they agree. Each decision that needs a level has its own row in capbench-judge, which
     /// refers to this one.
     LEVEL: f64 = 0.95, "probability", "convention";
+    /// Two methods in turns have more noise than all methods if its variance is larger by this factor. Their own noise then counts.
+    UNLIKE_VARIANCE: f64 = 2.0, "times the variance of all", "a choice: of four rounds, chance exceeds it in a sixth of cases";
     /// The probability of any false finding among all comparisons of a question (family-wise error rate), for any number of comparisons.
     /// Only rows of capbench-judge read it: one for each question, which refers to this one and can be changed alone.
     FALSE_ALARMS: f64 = 0.05, "probability", "convention";

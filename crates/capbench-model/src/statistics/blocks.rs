@@ -5,8 +5,7 @@
 //! the differences, and estimates the noise from all methods together, so that few rounds show a large difference. It assumes that
 //! the noise is about normal on the scale of the values. That is why [`super::aligned`], which assumes nothing, is used besides.
 
-/// Variance is of another kind than that of all methods if it is larger by this factor.
-const UNLIKE_VARIANCE: f64 = 2.0;
+use crate::thresholds::UNLIKE_VARIANCE;
 
 /// The values of one round, a place a method. `None`: the method has no value in this round.
 pub type Block = Vec<Option<f64>>;
@@ -142,7 +141,7 @@ fn outside(t: f64, degrees: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, Difference, outside};
+    use super::{Block, Difference, noise, outside};
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -185,6 +184,38 @@ mod tests {
         let values = blocks(&[&[0.0, 0.9, 5.0, 5.0], &[1.0, 0.1, 5.0, 5.0], &[0.2, 1.3, 5.0, 5.0]]);
         assert_eq!(Difference::between(&values, 0, 1).unwrap().degrees, 2);
         assert_eq!(Difference::between(&values, 2, 3).unwrap().degrees, 6);
+    }
+
+    /// The degrees of freedom with which two methods are compared whose difference has this variance, as a multiple of that of all.
+    fn degrees_at(ratio: f64) -> usize {
+        let mut noisier = 1.0;
+        loop {
+            let mut values = Vec::new();
+            for round in 0..6_u32 {
+                // Signs that neither rounds nor methods share.
+                let sign = |method: u32| {
+                    if (round * (method + 3) / 2 + method).is_multiple_of(2) { 1.0 } else { -1.0 }
+                };
+                let block: Block = (0..8)
+                    .map(|method| Some(if method < 2 { noisier } else { 1.0 } * sign(method)))
+                    .collect();
+                values.push(block);
+            }
+            let own = Difference::between(&values, 0, 1).unwrap();
+            let differences: Vec<f64> =
+                values.iter().map(|block| block[0].unwrap() - block[1].unwrap()).collect();
+            let variance = differences.iter().map(|value| (value - own.mean).powi(2)).sum::<f64>() / 5.0;
+            if variance >= ratio * 2.0 * noise(&values).unwrap().variance {
+                return own.degrees;
+            }
+            noisier *= 1.001;
+            assert!(noisier < 100.0, "{ratio}");
+        }
+    }
+
+    #[test]
+    fn noise_of_twice_that_of_all_is_of_another_kind() {
+        assert_eq!([1.7, 1.9, 2.1, 2.6].map(degrees_at), [35, 35, 5, 5]);
     }
 
     #[test]
