@@ -355,7 +355,7 @@ fn with_a_killed_one(switch: &Switch, out: &Scratch, arguments: &str) -> Ended {
 fn root_a_generator_that_dies_among_others_spoils_its_trial_and_a_tolerant_run_goes_on() {
     let Some(out) = scratch_of_root() else { return };
     let switch = Switch::make(3);
-    let arguments = "bench --method packet-v3,recv --rate 3k --duration 4s --size 64 --tolerate 1";
+    let arguments = "bench --method packet-v3,recv --rate 3k --visits 1 --duration 4s --size 64 --tolerate 1";
     let ended = with_a_killed_one(&switch, &out, arguments);
     let results = results(&out.file("run")).unwrap();
     let trials = results["trials"].as_array().unwrap();
@@ -400,8 +400,7 @@ fn root_a_tolerant_run_goes_on_without_a_generator_that_ends_between_two_set_ups
     let (command, interface) = last.strip_prefix("exec:").unwrap().rsplit_once(',').unwrap();
     // Those before prepare the check, test both methods, and prepare the first one's trial.
     let last = link.location(command, interface, "cut", "prepare:5");
-    let arguments =
-        "bench --method packet-v3,recv --placement same --rate 3k --duration 300ms --size 64 --tolerate 1";
+    let arguments = "bench --method packet-v3,recv --placement same --rate 3k --visits 1 --duration 300ms --size 64 --tolerate 1";
     let mut command = switch.command(&out, arguments, &switch.location("g0"));
     command.args(["--tx", &switch.location("g1"), "--tx", &last]);
     let (statements, [before, after]) = two_trials(&out, &run(HOST, command));
@@ -425,7 +424,8 @@ fn root_the_cable_check_is_repeated_when_a_generator_is_lost_during_it() {
     );
     // What the lost agent sent is lost, too.
     let last = link.location(&agent, &interface, "cut/cut", "go:1/report:1");
-    let arguments = "bench --method packet-v3,recv --placement same --rate 2k --duration 300ms --size 64";
+    let arguments =
+        "bench --method packet-v3,recv --placement same --rate 2k --visits 1 --duration 300ms --size 64";
     let mut command = switch.command(&out, arguments, &switch.location("g0"));
     command.args(["--tx", &last]);
     let (statements, trials) = two_trials(&out, &run(HOST, command));
@@ -461,8 +461,11 @@ fn root_lengthy_a_generator_that_falls_silent_for_ever_costs_no_other_account() 
 fn root_lengthy_without_tolerance_a_generator_that_cannot_be_reached_again_ends_the_trials() {
     let Some(out) = scratch_of_root() else { return };
     let switch = Switch::make(3);
-    let ended =
-        with_a_killed_one(&switch, &out, "bench --method packet-v3,recv --rate 3k --duration 4s --size 64");
+    let ended = with_a_killed_one(
+        &switch,
+        &out,
+        "bench --method packet-v3,recv --rate 3k --visits 1 --duration 4s --size 64",
+    );
     assert!(!matches!(ended.code, Some(0) | None), "{ended:#?}");
     assert!(ended.errors.contains("/agent,"), "{ended:#?}");
     let results = results(&out.file("run")).unwrap();
