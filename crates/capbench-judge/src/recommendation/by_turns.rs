@@ -2,7 +2,7 @@
 
 use capbench_model::saved::SavedMethod;
 
-use super::turns::{BelowBy, RelationToFirst, Turns};
+use super::turns::{BelowBy, InTurns, RelationToFirst, Turns};
 use super::{Because, Certainty, Conclusion, Ranked, Ranking};
 
 impl Ranking {
@@ -10,10 +10,27 @@ impl Ranking {
     /// place behind the others.
     pub(super) fn decide_by(&mut self, turns: Turns) {
         if turns.judged_rounds > 0 {
-            self.order_by(&turns);
+            if turns.name_the_best() {
+                self.order_by(&turns);
+            } else {
+                self.put_below_last(&turns);
+            }
             self.conclusion = self.concluded_by(&turns);
         }
         self.turns = Some(turns);
+    }
+
+    /// Where turns leave the best method open, they only move those that are below another one behind the others.
+    fn put_below_last(&mut self, turns: &Turns) {
+        let all = std::mem::take(&mut self.methods);
+        let is_below = |ranked: &Ranked| turns.find(&ranked.method).is_some_and(InTurns::is_below);
+        let (below, mut ordered): (Vec<Ranked>, Vec<Ranked>) = all.into_iter().partition(is_below);
+        for mut ranked in below {
+            ranked.rank = ordered.len() as u32 + 1;
+            ranked.below = Some(Certainty::Certain);
+            ordered.push(ranked);
+        }
+        self.methods = ordered;
     }
 
     fn order_by(&mut self, turns: &Turns) {
@@ -60,9 +77,10 @@ impl Ranking {
                 worse: methods_with(turns, |relation| matches!(relation, RelationToFirst::Below { .. })),
                 settle: Vec::new(),
             },
-            Conclusion::OneOf { methods, worse, settle, .. } => {
-                let is_below =
-                    |method: &SavedMethod| turns.find(method).is_some_and(|known| known.is_below());
+            Conclusion::OneOf { best, methods, worse, settle } => {
+                let is_below = |method: &SavedMethod| turns.find(method).is_some_and(InTurns::is_below);
+                // What the rates name meanwhile stays, unless another one is better in turns.
+                let first = best.clone().filter(|best| !is_below(best)).unwrap_or(first);
                 let mut worse = worse.clone();
                 worse.extend(methods.iter().filter(|method| is_below(method)).cloned());
                 let mut methods =

@@ -218,7 +218,7 @@ pub struct ForeignWork {
 pub struct UnevenSpeed {
     /// From trial to trial: the standard deviation of a normal distribution whose sign does not matter, relative to the speed.
     pub per_trial: f64,
-    /// How much slower it is at the slowest of a wave over [`WAVE`] trials, which the trials of a round nearly share.
+    /// How much slower it is at the slowest of a wave over some dozens of trials, which the trials of a round nearly share.
     pub over_time: f64,
 }
 

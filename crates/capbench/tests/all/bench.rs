@@ -199,7 +199,7 @@ fn overloaded_by(way: &str) {
     let trials = trials(
         None,
         capbench(&format!(
-            "bench --work ns:5000 --rate 300k --duration 300ms --size 64 --quiet 100ms --ring 1MiB --block 64KiB \
+            "bench --work ns:5000 --rate 300k --visits 1 --duration 300ms --size 64 --quiet 100ms --ring 1MiB --block 64KiB \
              --repeats 0 --receive-by {way}"
         )),
         &folder.file(way),
@@ -234,11 +234,41 @@ fn root_every_method_verifies_frames_of_all_kinds() {
     for (number, kind) in kinds.into_iter().enumerate() {
         let trials = trials(
             None,
-            capbench("bench --rate 10k --duration 60ms --quiet 80ms --placement same").args(kind.split(' ')),
+            capbench("bench --rate 10k --visits 1 --duration 60ms --quiet 80ms --placement same")
+                .args(kind.split(' ')),
             &folder.file(&number.to_string()),
         );
         assert!(all(&trials, "method").is_superset(&set(&PACKET_SOCKETS)), "{kind}");
     }
+}
+
+/// Each method once a round at one load; how they stand to each other is in the results.
+#[test]
+fn root_at_one_load_methods_take_turns_in_rounds() {
+    let Some(()) = privileges() else { return };
+    let folder = Scratch::new();
+    let out = folder.file("turns");
+    let ended = Running::start(
+        HOST,
+        capbench("bench --method packet-v3,recv --rate 20k --size 64 --placement same --repeats 0 --out")
+            .arg(&out),
+    )
+    .end();
+    let results = results(&out).unwrap();
+    let trials = results["trials"].as_array().unwrap().iter();
+    let in_turns: Vec<&Value> = trials.filter(|trial| trial["phase"] == "turns").collect();
+    assert!(in_turns.len() >= 8, "four rounds are judged first: {ended:#?}");
+    for round in in_turns.chunks_exact(2) {
+        assert_ne!(round[0]["method"], round[1]["method"], "{round:#?}");
+        assert!(round.iter().all(|trial| trial["intended_pps"] == 20_000.0), "{round:#?}");
+    }
+    let turns = &results["recommended"]["rankings"][0]["turns"];
+    assert_eq!(
+        (&turns["load_pps"], turns["methods"].as_array().unwrap().len()),
+        (&20_000.0.into(), 2),
+        "{turns:#}"
+    );
+    assert!(turns["judged_rounds"].as_u64().unwrap() >= 4, "{turns:#}");
 }
 
 #[test]
@@ -247,7 +277,7 @@ fn root_a_bench_runs_between_two_interfaces_of_the_host() {
     let (folder, place) = (Scratch::new(), Place::with_pair());
     let trials = trials(
         Some(&place),
-        capbench("bench --tx left --rx right --size 64 --rate 20k --duration 100ms")
+        capbench("bench --tx left --rx right --size 64 --rate 20k --visits 1 --duration 100ms")
             .args(["--quiet", "100ms"]),
         &folder.file("results"),
     );

@@ -8,8 +8,19 @@ use crate::support::{
     Ended, HOST, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, run,
 };
 
-const BENCH: [&str; 9] =
-    ["bench", "--quick", "--placement", "same", "--rate", "2000", "--duration", "100ms", "--method"];
+const BENCH: [&str; 11] = [
+    "bench",
+    "--quick",
+    "--placement",
+    "same",
+    "--rate",
+    "2000",
+    "--visits",
+    "1",
+    "--duration",
+    "100ms",
+    "--method",
+];
 
 /// A file that root alone may read, and a folder in which every name that a run writes leads to it.
 struct Trap {
