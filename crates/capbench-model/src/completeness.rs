@@ -67,7 +67,8 @@ pub fn unknown_loss(losses: &[PlaceCount], went_down: bool) -> Option<UnknownLos
 /// Accepted packets that were neither lost nor delivered; negative if more were delivered than accepted. `None` if a count is
 /// unknown.
 pub fn unexplained(accepted: Option<u64>, lost: Option<u64>, delivered: Option<u64>) -> Option<i64> {
-    Some(signed(accepted?) - signed(lost?) - signed(delivered?))
+    // A file can state any counts.
+    Some(signed(accepted?).saturating_sub(signed(lost?)).saturating_sub(signed(delivered?)))
 }
 
 fn signed(count: u64) -> i64 {
@@ -133,5 +134,12 @@ mod tests {
             let (accepted, lost, delivered) = counts;
             assert_eq!(unexplained(accepted, lost, delivered), None);
         }
+    }
+
+    #[test]
+    fn counts_that_a_file_makes_up_do_not_overflow() {
+        let most = Some(u64::MAX);
+        assert_eq!(unexplained(Some(0), most, most), Some(i64::MIN));
+        assert_eq!(unexplained(most, Some(0), Some(0)), Some(i64::MAX));
     }
 }
