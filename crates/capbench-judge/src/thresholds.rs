@@ -359,6 +359,8 @@ capbench_model::thresholds! {
     /// Share of the time of a set-up that methods take turns for, at most. Searches of rates get the rest.
     TURNS_TIME: f64 = 0.85, "of the time",
         "simulated: of quick benches with a difference, 66 of 100 are decided with 0.75, and 73 with 0.85; the rest suffices to search the rate of the best";
+    /// How long methods take turns at the load of `--rate`, at most.
+    TURNS_AT_RATE: Duration = Duration::from_secs(20), "time", "a choice: as long as a quick bench; it ends as soon as they decide";
     /// The load at which methods take turns, by the best rate that a method is known to read.
     TURNS_LOAD: f64 = 1.08, "times the best rate",
         "simulated: at the limit of the best, others lose most of what they ever lose; far above it, the best one may collapse";

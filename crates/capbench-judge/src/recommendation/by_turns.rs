@@ -62,7 +62,7 @@ impl Ranking {
                 method: first,
                 because: because(turns),
                 certainty: Certainty::Certain,
-                // Those that may be as good are equal within the noise.
+                // Those that may be as good are not distinguished from it within the noise.
                 equal: methods_with(turns, |relation| {
                     matches!(relation, RelationToFirst::Equal | RelationToFirst::Open { .. })
                 }),

@@ -118,16 +118,22 @@ impl BenchPlan {
     /// Number of trials if the common load never has to be lowered.
     pub fn trials(&self) -> usize {
         let groups = self.sizes.len() * self.placements.len();
-        let (opening, loads) = if self.rate.is_some() { (0, 1) } else { (2, 2) };
+        // Each method opens at maximum load and at the common load, which are the loads of later visits, too.
+        let opening = if self.rate.is_some() { 0 } else { self.loads() };
         let searched = self.searching.as_ref().map_or(0, |searching| searching.trials() as usize);
         let opening = (opening + searched) * self.measured_methods().count();
         let confirmed = usize::from(self.searching.is_some());
-        groups * (opening + loads * self.trials_of_visits()) + confirmed
+        groups * (opening + self.trials_of_visits()) + confirmed
     }
 
-    /// Trials of the visits after the opening, at one load of one set-up.
+    /// Number of loads of a set-up.
+    fn loads(&self) -> usize {
+        if self.rate.is_some() { 1 } else { 2 }
+    }
+
+    /// Trials of the visits after the opening, at all loads of one set-up.
     fn trials_of_visits(&self) -> usize {
-        let visits = self.visits_after_opening() as usize * self.methods.len();
+        let visits = self.loads() * self.visits_after_opening() as usize * self.methods.len();
         if self.against.is_some() { 2 * visits } else { visits }
     }
 

@@ -7,6 +7,7 @@ use capbench_frames::StatedRate;
 use capbench_judge::comparison::{Thresholds, of_pairs};
 use capbench_judge::recommendation::recommend;
 use capbench_judge::search::Ratio;
+use capbench_judge::thresholds::TURNS_AT_RATE;
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::method_spec::MethodSpec;
@@ -155,6 +156,8 @@ fn plan(scene: &Scene, flags: &BenchFlags) -> Result<BenchPlan> {
         return Err(Usage("--against: name another --method to compare with it".into()).into());
     }
     let pace = Pace::of(flags.quick);
+    let takes_turns = methods.len() > 1 && against.is_none() && flags.visits.is_none();
+    let turns = if flags.rate.is_some() { TURNS_AT_RATE } else { pace.budget };
     Ok(BenchPlan {
         methods,
         sizes: scene.sizes.clone(),
@@ -165,17 +168,11 @@ fn plan(scene: &Scene, flags: &BenchFlags) -> Result<BenchPlan> {
         seed: seed(flags.seed),
         searching: (flags.rate.is_none() && against.is_none())
             .then(|| pace.searching(flags.duration, scene.quiet())),
-        turns: (against.is_none() && flags.visits.is_none()).then_some(match flags.rate {
-            Some(_) => TURNS_AT_RATE,
-            None => pace.budget,
-        }),
+        turns: takes_turns.then_some(turns),
         against,
         left_out: Vec::new(),
     })
 }
-
-/// How long methods take turns at the load of `--rate`, at most.
-const TURNS_AT_RATE: Duration = Duration::from_secs(20);
 
 /// The time and precision of a bench.
 struct Pace {
@@ -286,7 +283,8 @@ impl Plan for Bench {
         }
         if self.plan.turns.is_some() {
             statements.push(format!(
-                "in rounds of short trials every method ran once at one load, in random order (xoshiro256++ with seed {seed})"
+                "in rounds of short trials at one load, each method that was not yet known to be worse ran once, in random order \
+                 (xoshiro256++ with seed {seed})"
             ));
         }
         statements.extend(self.deviation());

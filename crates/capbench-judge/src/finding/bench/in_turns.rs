@@ -1,12 +1,14 @@
 //! How the other methods stand to the first one where all took turns at one load.
 
 use capbench_model::saved::SavedMethod;
+use capbench_model::trial::Phase;
 use serde::{Deserialize, Serialize};
 
-use super::{BenchFinding, found, trials_of_ranking};
+use super::{BenchFinding, SetUp, found};
 use crate::finding::Found;
 use crate::recommendation::Ranking;
 use crate::recommendation::turns::{BelowBy, Multiple, RelationToFirst};
+use crate::run::RunFacts;
 
 /// What trials in turns at one load show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -44,7 +46,7 @@ pub struct MethodBelow {
 }
 
 /// How the methods stand to the first one. `None` if they did not take turns, or in too few rounds.
-pub(super) fn in_turns(ranking: &Ranking) -> Option<Found> {
+pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     let turns = ranking.turns.as_ref().filter(|turns| turns.judged_rounds > 0)?;
     let first = turns.methods.first()?;
     let mut fact = MethodsInTurns {
@@ -72,12 +74,25 @@ pub(super) fn in_turns(ranking: &Ranking) -> Option<Found> {
             }),
         }
     }
-    Some(found(BenchFinding::InTurns(fact), trials_of_ranking(ranking)))
+    let set_up = SetUp::of_ranking(ranking);
+    let mut trials = Vec::new();
+    for trial in run.trials {
+        let is_at_load = trial.phase == Phase::Turns && trial.intended_pps == Some(turns.load_pps);
+        if is_at_load && set_up.includes(trial) {
+            trials.push(trial.number);
+        }
+    }
+    Some(found(BenchFinding::InTurns(fact), trials))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use capbench_model::environment::Environment;
+    use capbench_model::for_tests::{measured, profile};
     use capbench_model::statistics::interval::Estimate;
+    use capbench_model::trial::{Load, Profile, TrialResult};
 
     use super::*;
     use crate::finding::Finding;
@@ -115,12 +130,37 @@ mod tests {
         }
     }
 
+    /// A trial at 100,000 packets/s in the set-up of the ranking.
+    fn trial_in_turns(number: u32) -> TrialResult {
+        let load = Load::Rate("100k".parse().unwrap());
+        measured(10, 10, 10, 0).result(number, Phase::Turns, &profile("recv"), load, Duration::from_secs(1))
+    }
+
+    fn found_in(trials: &[TrialResult], judged_rounds: u32) -> Option<Found> {
+        let run = RunFacts {
+            command: &[],
+            started_unix_s: 1,
+            complete: true,
+            environment: &Environment::default(),
+            statements: &[],
+            trials,
+            searches: &[],
+            sweeps: &[],
+            soak: None,
+        };
+        let scene = trial_in_turns(0).profile;
+        let Profile { frame_size, placement, work, .. } = scene;
+        in_turns(&Ranking { frame_size, placement, work, ..ranking(judged_rounds) }, &run)
+    }
+
     #[test]
     fn each_method_is_in_the_group_of_its_relation() {
-        let Some(Found { fact: Finding::Bench(BenchFinding::InTurns(fact)), .. }) = in_turns(&ranking(6))
-        else {
-            panic!()
-        };
+        let [mut before, at_load, mut at_other_load] = [1, 2, 3].map(trial_in_turns);
+        before.phase = Phase::FixedLoad;
+        at_other_load.intended_pps = Some(5e4);
+        let found = found_in(&[before, at_load, at_other_load], 6).unwrap();
+        assert_eq!(found.trials, [2]);
+        let Finding::Bench(BenchFinding::InTurns(fact)) = found.fact else { panic!("{found:?}") };
         assert_eq!((fact.first, fact.captured_ratio), ("packet-v3".into(), 0.98));
         assert_eq!(fact.equal, ["libpcap"]);
         assert_eq!(fact.may_be_as_good, ["packet-v2"]);
@@ -131,6 +171,6 @@ mod tests {
 
     #[test]
     fn too_few_rounds_show_nothing() {
-        assert!(in_turns(&ranking(0)).is_none());
+        assert!(found_in(&[], 0).is_none());
     }
 }

@@ -179,7 +179,7 @@ pub fn answers(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> V
     let verdict = no_time.or_else(|| verdict::verdict(question, ranking, &paused, &far_behind));
     let mut all = Vec::new();
     all.extend(verdict.map(|verdict| found(BenchFinding::Verdict(verdict), trials_of_ranking(ranking))));
-    let in_turns = in_turns::in_turns(ranking);
+    let in_turns = in_turns::in_turns(ranking, run);
     let has_turns = in_turns.is_some();
     all.extend(in_turns);
     all.extend(next::settle(ranking, run, &far_behind));

@@ -1,6 +1,7 @@
 //! The words of `MethodsInTurns`: how the other methods stand to the first one at one load.
 
 use capbench_judge::finding::bench::{MethodBelow, MethodsInTurns};
+use capbench_judge::recommendation::turns::{BelowBy, Multiple};
 use capbench_model::figures::percent;
 use capbench_model::saved::SavedMethod;
 
@@ -11,7 +12,7 @@ use crate::naming::{list, many, rate};
 pub(super) fn words(fact: &MethodsInTurns) -> String {
     let rounds = many(fact.rounds.into(), "round", "rounds");
     let mut text = format!(
-        "In {rounds} at {} {} captured {} of the frames",
+        "In {rounds} at {} {} captured {} of the intended frames",
         rate(fact.load_pps),
         fact.first,
         percent(fact.captured_ratio)
@@ -37,14 +38,16 @@ fn push_group(text: &mut String, methods: &[SavedMethod], are: &str) {
     }
 }
 
-/// `recv 66 % (20 times the loss, 8.4 times the CPU time per packet)`.
+/// `recv 66 % (missed 20 times as many, 8.4 times the CPU time per packet)`. Frames that the generator left unsent are missed, too: a
+/// method that is behind holds it up. Only what the rounds show is said: the figure that puts the method below, and a cost whose
+/// interval does not contain that of the first.
 fn below_words(below: &MethodBelow, fact: &MethodsInTurns) -> String {
     let mut factors = Vec::new();
-    let [first_lost, lost] = [fact.captured_ratio, below.captured_ratio].map(|captured| 1.0 - captured);
-    if first_lost > 0.0 && lost > first_lost {
-        factors.push(format!("{} the loss", times(lost / first_lost)));
+    let [first_missed, missed] = [fact.captured_ratio, below.captured_ratio].map(|captured| 1.0 - captured);
+    if below.by == BelowBy::Loss && first_missed > 0.0 {
+        factors.push(format!("missed {} as many", times(missed / first_missed)));
     }
-    if let Some(cost) = below.relative_cost {
+    if let Some(cost) = below.relative_cost.filter(|cost| below.by == BelowBy::Cost || is_other_cost(*cost)) {
         factors.push(format!("{} the CPU time per packet", times(cost.middle)));
     }
     let factors = match factors.is_empty() {
@@ -52,6 +55,11 @@ fn below_words(below: &MethodBelow, fact: &MethodsInTurns) -> String {
         false => format!(" ({})", factors.join(", ")),
     };
     format!("{} {}{factors}", below.method, percent(below.captured_ratio))
+}
+
+/// Whether the interval of a relative cost excludes that of the first method.
+fn is_other_cost(cost: Multiple) -> bool {
+    cost.low.is_some_and(|low| low > 1.0) || cost.high.is_some_and(|high| high < 1.0)
 }
 
 /// `8.4 times`, or from ten on `21 times`.
