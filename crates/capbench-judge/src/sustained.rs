@@ -71,7 +71,7 @@ pub fn is_published_load_sent(trial: &TrialResult) -> bool {
     trial.sent as f64 >= REPRODUCED_LOAD_SHARE * trial.intended as f64
 }
 
-/// Frames of a trial of a search that a longer trial does not forward, whatever the reason. This is not [`is_load_sent`]: a search
+/// Frames of a trial of a search that a longer trial does not forward, for any reason. This is not [`is_load_sent`]: a search
 /// asks which load the whole path forwards (RFC 9971), and the generator is a part of it. So each unsent frame counts like a lost one.
 /// `together` as for [`buffered_frames`].
 pub(crate) fn frames_not_forwarded(trial: &TrialResult, together: u32) -> u64 {

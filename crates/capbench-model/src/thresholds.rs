@@ -51,7 +51,7 @@ thresholds! {
         "a choice: windows that begin 25 ms apart in a trial of a second, at both ends";
     /// Losses within this time are of one moment. The names of saved members and the words of reports have it, too.
     LOSS_WINDOW: Duration = Duration::from_millis(100), "time",
-        "a choice: longer than a thread waits for its CPU, and short beside a trial of a second";
+        "a choice: longer than a thread waits for its CPU, and short compared with a trial of a second";
     /// Foreign work of up to this share of a CPU's busy time leaves the account of application and kernel on that CPU valid.
     FOREIGN_WORK_IN_ACCOUNT: f64 = 0.05, "of the busy time", "a choice: the cost of a packet is wrong by as much";
     /// A CPU that was idle for this share of a trial is free for a part of another one.

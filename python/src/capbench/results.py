@@ -7366,7 +7366,7 @@ class FactTrialsLoadDepends(TypedDict):
 
 
 class FactBenchInTurns(TypedDict):
-    """How the other methods stand to the first one where all took turns at one load."""
+    """How the other methods compare with the first one where all took turns at one load."""
 
     about: Literal['bench']
     below: list[MethodBelow]

@@ -4,7 +4,7 @@
 //!
 //! | question | the limit is | why in this order |
 //! |---|---|---|
-//! | Are all members at their limits? | the members, or the CPUs that they share | more members would have read more, whatever else was lost |
+//! | Are all members at their limits? | the members, or the CPUs that they share | more members would have read more, however many frames were lost elsewhere |
 //! | Did the kernel lose more than the members? | the kernel's receive work | frames that it loses reach no member |
 //! | Is no member at its limit? | the load; unknown if frames were lost, or if the kernel slowed the sender | nothing else is left |
 //! | Did one at its limit get more than its part? | how frames are shared | the others had time left |

@@ -95,7 +95,7 @@ pub enum BelowBy {
     Cost,
 }
 
-/// How a method stands to the candidate for the first place, before all are corrected for each other.
+/// How a method compares with the candidate for the first place, before all are corrected for each other.
 struct Standing {
     is_equal: bool,
     may_be_better: bool,
@@ -320,7 +320,7 @@ fn is_ahead(contrast: &Contrast) -> bool {
 }
 
 impl Turns {
-    /// Whether they show of every method how it stands to the first one. More rounds show no more.
+    /// Whether they show of every method how it compares with the first one. More rounds show no more.
     pub fn are_decided(&self) -> bool {
         self.judged_rounds > 0
             && !self.methods.iter().any(|method| matches!(method.relation, RelationToFirst::Open { .. }))

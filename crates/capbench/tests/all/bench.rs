@@ -242,7 +242,7 @@ fn root_every_method_verifies_frames_of_all_kinds() {
     }
 }
 
-/// Each method once a round at one load; how they stand to each other is in the results.
+/// Each method once a round at one load; how they compare is in the results.
 #[test]
 fn root_at_one_load_methods_take_turns_in_rounds() {
     let Some(()) = privileges() else { return };

@@ -1,4 +1,4 @@
-//! How the other methods stand to the first one where all took turns at one load.
+//! How the other methods compare with the first one where all took turns at one load.
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::Phase;
@@ -45,7 +45,7 @@ pub struct MethodBelow {
     pub relative_cost: Option<Multiple>,
 }
 
-/// How the methods stand to the first one. `None` if they did not take turns, or in too few rounds.
+/// How the methods compare with the first one. `None` if they did not take turns, or in too few rounds.
 pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     let turns = ranking.turns.as_ref().filter(|turns| turns.judged_rounds > 0)?;
     let first = turns.methods.first()?;

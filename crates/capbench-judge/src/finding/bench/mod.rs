@@ -3,7 +3,7 @@
 //! | file | about |
 //! |---|---|
 //! | `verdict` | which method to use |
-//! | `in_turns` | how the other methods stand to the best one at one load |
+//! | `in_turns` | how the other methods compare with the best one at one load |
 //! | `unanswered` | why no method can be named |
 //! | `pauses` | losses of single moments, which no method is blamed for |
 //! | `far_behind` | methods that captured far less of the load than noise explains |
@@ -45,7 +45,7 @@ use crate::run::RunFacts;
 pub enum BenchFinding {
     /// Which method to use, or why none can be named.
     Verdict(BenchVerdict),
-    /// How the other methods stand to the first one where all took turns at one load.
+    /// How the other methods compare with the first one where all took turns at one load.
     InTurns(MethodsInTurns),
     /// A command decides between the methods that the trials leave.
     Settle {

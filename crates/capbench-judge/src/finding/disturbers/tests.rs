@@ -89,8 +89,8 @@ fn less_than_a_trial_tolerates_is_not_named_and_nothing_in_a_quiet_run() {
     assert!(find(&[trial(1, vec![process(7, "python3", 4)])]).is_none());
     assert!(find(&[trial(1, vec![process(7, "python3", 6)])]).is_some());
     for (run_ms, named) in [(16, 1), (24, 2)] {
-        let beside = CpuUser { run_ns: run_ms * MS, ..process(8, "cron", 0) };
-        let named_both = found(&[trial(1, vec![process(7, "python3", 90), beside])]).used.len();
+        let other = CpuUser { run_ns: run_ms * MS, ..process(8, "cron", 0) };
+        let named_both = found(&[trial(1, vec![process(7, "python3", 90), other])]).used.len();
         assert_eq!(named_both, named, "{run_ms} ms of a second besides a larger one");
     }
     let quiet = TrialResult { noise: NoiseOfTrial::default(), ..trial(1, vec![process(7, "python3", 90)]) };
@@ -185,8 +185,8 @@ fn free_cpus_take_the_place_of_disturbed_ones() {
     disturbers(&mut two).idle_cpus = vec![3];
     let free = FreeCpus { generator: 0, kernel: 3, application: 3 };
     assert_eq!(found(&[one.clone(), two.clone()]).free_cpus, Some(free), "idle in all trials");
-    let beside = CpuUser { cpu: 0, ..process(9, "make", 90) };
-    disturbers(&mut one).processes.push(beside);
+    let other = CpuUser { cpu: 0, ..process(9, "make", 90) };
+    disturbers(&mut one).processes.push(other);
     let free = FreeCpus { generator: 2, kernel: 3, application: 3 };
     assert_eq!(found(&[one.clone()]).free_cpus, Some(free));
     assert_eq!(found(&[one, two]).free_cpus, None, "one CPU for two");

@@ -117,7 +117,7 @@ impl Halves<'_> {
     }
 }
 
-/// The application's least time, whatever the timer tick samples: every frame was verified unless a queue refused it, and a method
+/// The application's least time, by no sample of the timer tick: every frame was verified unless a queue refused it, and a method
 /// that reads by system calls made at least one for each batch.
 fn certain_ns(received: &Received) -> u64 {
     let unverified = received.queue.map_or(0, |queue| queue.refused + queue.left);

@@ -1,4 +1,4 @@
-//! The words of `MethodsInTurns`: how the other methods stand to the first one at one load.
+//! The words of `MethodsInTurns`: how the other methods compare with the first one at one load.
 
 use capbench_judge::finding::bench::{MethodBelow, MethodsInTurns};
 use capbench_judge::recommendation::turns::{BelowBy, Multiple};
