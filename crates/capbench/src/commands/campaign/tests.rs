@@ -175,12 +175,22 @@ impl Bed {
         Runner::open(&self.out(), Children::of(self.scratch.file("capbench")), self.retry_inconclusive)
     }
 
+    /// The lock of a runner that has ended is open in each process that another test begins, until it runs its program.
+    fn runner_when_free(&self) -> Runner {
+        let mut runner = None;
+        eventually("the directory is free", || {
+            runner = self.runner().ok();
+            runner.is_some()
+        });
+        runner.unwrap()
+    }
+
     /// Runs the campaign once: the state of each run, the closing text, and the command lines that were started.
     fn call(&self) -> (Vec<End>, String, Exit, Vec<String>) {
         let calls = self.scratch.file("capbench.calls");
         let _ = fs::remove_file(&calls);
         let mut account = Account::new(&self.campaign, "out".as_ref(), "lab.toml".as_ref());
-        let runner = self.runner().unwrap();
+        let runner = self.runner_when_free();
         let outcomes: Vec<Outcome> =
             self.campaign.runs.iter().map(|run| runner.complete(run).unwrap()).collect();
         for (run, outcome) in self.campaign.runs.iter().zip(&outcomes) {
@@ -310,8 +320,7 @@ fn a_directory_has_one_campaign_at_a_time() {
     drop(first);
     assert!(bed.runner().is_err());
     drop(child);
-    // A process that another test begins has the lock, too, until it runs its program.
-    eventually("the directory is free", || bed.runner().is_ok());
+    bed.runner_when_free();
     assert!(bed.out().join(LOCK).exists());
 }
 
