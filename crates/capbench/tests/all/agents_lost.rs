@@ -60,7 +60,9 @@ impl Link {
 /// A bench of one trial between two locations, whose ends wait for each other as [`WAITS`] says.
 pub fn bench(out: &Scratch, [tx, rx]: &[String; 2], arguments: &str) -> Command {
     let _ = std::fs::remove_dir_all(out.path().join("run"));
-    let mut command = capbench("bench --method packet-v3 --placement same --size 64 --rate 5k");
+    // What holds of a lost agent does not depend on a tracer.
+    let mut command =
+        capbench("bench --method packet-v3 --placement same --size 64 --rate 5k --no-trace --ring 4MiB");
     command.args(["--tx", tx, "--rx", rx]).args(arguments.split_whitespace());
     command.arg("--out").arg(out.path().join("run")).env(WAITS_NAME, WAITS);
     command
