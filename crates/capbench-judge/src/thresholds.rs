@@ -90,7 +90,7 @@ capbench_model::thresholds! {
     /// Other work on its core makes a thread slower by less than this factor. So it reads no more packets/s than the least time that it
     /// took per packet allows, times this.
     THREAD_SLOWDOWN: f64 = 2.0, "times", "a choice: above the 1.3 to 1.5 times of a shared core (docs/evidence/guards.md)";
-    /// A trial of fewer windows of 100 ms does not show whether a loss lasted.
+    /// A trial of fewer windows (LOSS_WINDOW of model) does not show whether a loss lasted.
     LASTING_LOSS_WINDOWS: u64 = 3, "windows", "a choice: of fewer windows, one is half of the trial or all of it";
 
     // Which method to use, and what a packet costs.
