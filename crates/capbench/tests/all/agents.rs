@@ -199,7 +199,7 @@ fn root_a_search_between_agents_accounts_for_every_frame() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     let mut command =
-        capbench("search --goal short:loss=0,duration=300ms,sum=900ms,width=20% --max-rate 40k --repeats 0");
+        capbench("search --goal short:loss=0,duration=300ms,sum=900ms,width=20% --max-rate 40k");
     command.args(["--tx", &hosts.location("gen"), "--rx", &hosts.location("dut")]);
     let ended = run(HOST, command.arg("--out").arg(out.path().join("run")));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");

@@ -21,7 +21,6 @@ min-rate = "5k"
 max-rate = "10k"
 quiet = "60ms"
 work = "ns:100"
-repeats = 0
 ring = "8MiB"
 no-trace = true
 [run.matrix]

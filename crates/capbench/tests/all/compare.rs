@@ -235,7 +235,7 @@ fn root_alone_methods_that_take_turns_are_compared_and_runs_with_each_other() {
 #[test]
 fn root_visits_come_in_an_order_that_a_seed_names() {
     let Some(folder) = scratch_of_root() else { return };
-    let command = "bench --method packet-v2,packet-v3 --visits 2 --rate 20k --size 64,512 --placement same --duration 30ms \
+    let command = "bench --method packet-v2,packet-v3 --visits 2 --rate 20k --size 64,512 --placement same --duration 50ms \
                    --quiet 50ms --repeats 0 --seed 9 --ring 8MiB --no-trace";
     let order = |name: &str| {
         let out = folder.file(name);

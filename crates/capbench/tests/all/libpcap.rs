@@ -7,19 +7,8 @@ mod stand_in;
 use crate::support::{Ended, HOST, Running, Scratch, capbench, privileges};
 use stand_in::StandIn;
 
-const QUICK: [&str; 11] = [
-    "bench",
-    "--quick",
-    "--placement",
-    "same",
-    "--rate",
-    "2000",
-    "--visits",
-    "1",
-    "--repeats",
-    "0",
-    "--duration",
-];
+const QUICK: [&str; 9] =
+    ["bench", "--quick", "--placement", "same", "--rate", "2000", "--visits", "1", "--duration"];
 
 /// Runs a short bench of these methods.
 fn bench(methods: &str) -> Ended {

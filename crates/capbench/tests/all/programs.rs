@@ -21,7 +21,7 @@ command = ["no-such-program", "{file}"]
 
 fn bench(scratch: &Scratch, definitions: &Path, methods: &str, duration: &str) -> Command {
     let mut command = capbench(&format!(
-        "bench --placement same --size 64 --rate 20000 --visits 1 --repeats 0 --duration {duration} --method {methods} --programs"
+        "bench --placement same --size 64 --rate 20000 --visits 1 --duration {duration} --method {methods} --programs"
     ));
     command.arg(definitions).arg("--out").arg(scratch.file("results"));
     command

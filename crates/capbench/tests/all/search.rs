@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// A search of less than two seconds of traffic.
 const SHORT: &str = "search --goal short:loss=0,duration=100ms,sum=200ms,width=20% --min-rate 5k --max-rate 40k \
-                     --quiet 60ms --work ns:100 --repeats 0 --ring 8MiB --no-trace";
+                     --quiet 60ms --work ns:100 --ring 8MiB --no-trace";
 
 /// Runs a search that ends by itself.
 fn search(folder: &Path, more: &str) -> (Ended, Value) {
