@@ -28,11 +28,13 @@ impl Recommendation {
     /// The method to use, as far as the bench is certain. `None` if nothing is certain of any method.
     pub fn certain_choice(&self) -> Option<CertainChoice<'_>> {
         let ranking = self.headline()?;
-        let method = ranking.conclusion.method()?;
-        if self.is_conclusive() {
+        let named = ranking.conclusion.method();
+        if let Some(method) = named.filter(|_| self.is_conclusive()) {
             return Some(CertainChoice { method, open: Vec::new() });
         }
         let turns = ranking.turns.as_ref().filter(|turns| turns.judged_rounds > 0)?;
+        // Where the load was not sent, or disturbed trials show no rate, the order by turns is known all the same.
+        let method = named.or(turns.methods.first().map(|first| &first.method))?;
         if turns.name_the_best() {
             return Some(CertainChoice { method, open: Vec::new() });
         }
@@ -166,7 +168,13 @@ mod tests {
         short.rankings[0].turns.as_mut().unwrap().judged_rounds = 0;
         assert_eq!(choice(&short), None);
         assert!(!short.rankings[0].shows_capture(&"libpcap".into()));
-        let not_sent = bench(Conclusion::NotSent { sent_pps: 1e5 }, &[("recv", BELOW)]);
-        assert_eq!(choice(&not_sent), None);
+    }
+
+    #[test]
+    fn turns_choose_also_where_no_rate_is_known() {
+        for conclusion in [Conclusion::NotSent { sent_pps: 1e5 }, Conclusion::Nothing] {
+            let undecided = bench(conclusion, &[("libpcap", OPEN), ("recv", BELOW)]);
+            assert_eq!(choice(&undecided), Some(("packet-v3".into(), vec!["libpcap".into()])));
+        }
     }
 }

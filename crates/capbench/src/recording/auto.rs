@@ -113,17 +113,17 @@ fn best_first<'r>(ranking: &'r Ranking, certain: &CertainChoice<'r>) -> Vec<&'r 
             methods.push(&ranked.method);
         }
     }
-    methods.retain(|method| ranking.shows_capture(*method));
+    methods.retain(|method| ranking.shows_capture(method));
     methods
 }
 
 /// Chooses by any octets, for the fuzz target.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn understand(octets: &[u8]) {
-    if let Ok(saved) = recommended::within_memory(octets) {
-        if let Some(certain) = saved.recommended.certain_choice() {
-            std::hint::black_box(choice(&saved.recommended, &certain));
-        }
+    if let Ok(saved) = recommended::within_memory(octets)
+        && let Some(certain) = saved.recommended.certain_choice()
+    {
+        std::hint::black_box(choice(&saved.recommended, &certain));
     }
 }
 
