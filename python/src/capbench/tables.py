@@ -153,7 +153,7 @@ def _ranking_row(ranking: Ranking, place: int, ranked: Ranked) -> RankingRow:
         certainty=conclusion["certainty"] if conclusion["answer"] == "use" else None,
         lossless_lower_pps=ranked["lossless"].get("lower_pps"),
         lossless_upper_pps=ranked["lossless"].get("upper_pps"),
-        is_decided=found["is_decided"] if found else None,
+        is_decided=found.get("is_decided") if found else None,
         turns_load_pps=turns["load_pps"] if turns and found else None,
         turns_rounds=found["rounds"] if found else None,
         relation=relation["is"] if relation else None,

@@ -111,7 +111,7 @@ fn of_turns<'r>() -> Vec<Rankings<'r>> {
         Rankings::flag(
             "is_decided",
             "`recommended.rankings[].turns.methods[].is_decided`. NULL without enough rounds, as all columns after it",
-            |row: &RankingRow<'_>| Some(row.in_turns()?.is_decided),
+            |row: &RankingRow<'_>| row.in_turns()?.is_decided,
         ),
         Rankings::number("turns_load_pps", "`recommended.rankings[].turns.load_pps`", |row| {
             row.in_turns().and(Some(row.turns()?.load_pps))

@@ -111,7 +111,7 @@ mod tests {
                 relative_captured: None,
                 relative_cost: None,
                 relation,
-                is_decided: false,
+                is_decided: None,
             });
         }
         let ranking = Ranking {

@@ -50,8 +50,10 @@ pub struct InTurns {
     pub relative_cost: Option<Multiple>,
     /// What the rounds show of it.
     pub relation: RelationToFirst,
-    /// Whether they show how it compares with the first; of the first, that no other method is better by enough to matter.
-    pub is_decided: bool,
+    /// Whether they show how it compares with the first; of the first, that no other method is better by enough to matter. Absent in
+    /// older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_decided: Option<bool>,
 }
 
 /// A multiple of a figure of the first method, by the rounds in which both ran.
@@ -207,7 +209,7 @@ impl Judgement {
                     .map(Multiple::inverse),
                 relative_cost: self.advantage_over(table, Measure::Cost, column),
                 relation,
-                is_decided: self.decides(relation),
+                is_decided: Some(self.decides(relation)),
             });
         }
         Turns {

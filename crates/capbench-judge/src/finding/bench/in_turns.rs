@@ -107,7 +107,7 @@ mod tests {
             relative_captured: None,
             relative_cost: None,
             relation,
-            is_decided: false,
+            is_decided: None,
         }
     }
 

@@ -72,7 +72,7 @@ fn a_method_that_captures_less_is_below_and_the_factor_of_its_loss_is_known() {
     assert_eq!((turns.methods[0].relative_captured, turns.methods[0].relative_cost), (None, None));
     let lost = turns.loss_factor(&"recv".into()).unwrap();
     assert!((15.0..30.0).contains(&lost), "about 30 % and 1.5 %: {lost}");
-    assert!(turns.are_decided() && turns.methods.iter().all(|method| method.is_decided));
+    assert!(turns.are_decided() && turns.methods.iter().all(|method| method.is_decided == Some(true)));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn methods_within_a_tenth_are_equal_and_noise_leaves_them_open() {
     assert_eq!(second(&[V3, other], 6, 0.01), RelationToFirst::Equal);
     let noisy = judge(&rounds(&[V3, other], 6, 0.6));
     assert_eq!(noisy.methods[1].relation, RelationToFirst::Open { may_be_better: true });
-    assert!(noisy.methods.iter().all(|method| !method.is_decided), "nor is the first the best");
+    assert!(noisy.methods.iter().all(|method| method.is_decided == Some(false)), "nor is the first the best");
 }
 
 #[test]

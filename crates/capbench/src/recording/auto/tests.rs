@@ -53,7 +53,7 @@ fn bench_in_turns(methods: &[(&str, RelationToFirst)]) -> Results {
             relative_captured: None,
             relative_cost: None,
             relation: *relation,
-            is_decided: false,
+            is_decided: None,
         });
     }
     for ranked in &mut ranking.methods {
