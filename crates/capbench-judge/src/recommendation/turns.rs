@@ -15,8 +15,8 @@ use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
 use crate::thresholds::{
-    REPORTED_CHANGE, TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LEVEL, TURNS_LOOKS,
-    TURNS_NOT_BETTER_LEVEL,
+    TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LEVEL, TURNS_LOOKS, TURNS_NOT_BETTER_LEVEL,
+    TURNS_REPORTED,
 };
 use table::{Contrast, Measure, Table, captured_share};
 
@@ -342,7 +342,7 @@ fn are_within(contrasts: &[Option<Contrast>; 2], margin: f64) -> bool {
 
 /// Whether the candidate is better by enough to be reported.
 fn is_ahead(contrast: &Contrast) -> bool {
-    contrast.middle >= REPORTED_CHANGE.ln_1p()
+    contrast.middle >= TURNS_REPORTED.ln_1p()
 }
 
 impl Turns {

@@ -168,3 +168,17 @@ fn what_turns_decide_is_certain_whatever_the_rates_say() {
         serde_json::from_str(&serde_json::to_string(&ranking).unwrap()).unwrap();
     assert_eq!(read, ranking);
 }
+
+#[test]
+fn a_certain_difference_of_less_than_a_twentieth_puts_no_method_below() {
+    for (captured, is_below) in [(95_000, false), (92_600, true)] {
+        let mut trials = rounds(&[V3, Method { name: "recv", captured, ..V3 }], 13, 0.002);
+        // Costs that show nothing.
+        for (round, trial) in trials.iter_mut().skip(1).step_by(2).enumerate() {
+            trial.cpu.app_ns_per_packet_at_most = Some(if round % 2 == 0 { 50.0 } else { 200.0 });
+        }
+        let relation = judge(&trials).methods[1].relation;
+        let is_found = matches!(relation, RelationToFirst::Below { by: BelowBy::Loss, .. });
+        assert_eq!(is_found, is_below, "{captured}: {relation:?}");
+    }
+}
