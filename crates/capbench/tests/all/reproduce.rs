@@ -32,8 +32,8 @@ fn root_a_publication_is_run_again_beside_its_table() {
     assert!(results.complete && results.trials.iter().all(|trial| trial.unexplained == 0));
     let [reproduction] = &results.reproductions[..] else { panic!("{:?}", results.reproductions) };
     assert_eq!((reproduction.key.as_str(), reproduction.complete), ("loke-2011", true));
-    // Three methods, four visits.
-    assert_eq!(reproduction.trials.len(), 12);
+    // Three methods, nine visits.
+    assert_eq!(reproduction.trials.len(), 27);
     let is_not_testable = |finding: &Finding| {
         matches!(
             &finding.fact,
