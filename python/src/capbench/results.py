@@ -5633,8 +5633,8 @@ class InTurns(TypedDict):
 
     captured: Estimate
     """Share of the intended frames that it captured: the median of the rounds."""
-    is_decided: bool
-    """Whether they show how it compares with the first; of the first, that no other method is better by enough to matter."""
+    is_decided: NotRequired[bool]
+    """Whether they show how it compares with the first; of the first, that no other method is better by enough to matter. Absent in older files."""
     method: str
     """The method."""
     relation: RelationToFirst
