@@ -247,6 +247,11 @@ capbench_model::thresholds! {
     /// From this share of the sent frames, frames buffered when sending ended make a difference.
     BUFFERED_SHARE: f64 = 0.001, "of the sent frames", "a choice: below the digits that publications print of shares";
 
+    /// Visits of each point of a reproduced publication without `--visits`: one of them may contradict the others, as one that the host
+    /// disturbed does.
+    REPRODUCTION_VISITS: u32 = 9, "visits",
+        "a calculation: sign test, 2 x 10 x 0.5^9 = 0.039, and 2 x 9 x 0.5^8 = 0.070; each publication takes less than 15 minutes";
+
     // Bursts and RFC 2544.
     /// The last part of the time after the overload that must be without loss, as a share of it. A generator that is late by more
     /// left too little of it.
@@ -435,6 +440,10 @@ capbench_model::thresholds! {
     /// Visits that an advice or a proposed command asks for: chance alone then explains a difference in fewer than 1 of 20 cases. No
     /// decision waits for them.
     ADVISED_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
+    /// A comparison asks for up to this many visits to decide its figures.
+    MOST_ADVISED_VISITS: usize = 48, "visits", "a choice: four times the pairs of `bench --against`, in four times its time";
+    /// A ranking by searches asks for up to this many searches of each method.
+    MOST_ADVISED_SEARCHES: usize = 12, "searches", "a choice: three times those that distinguish two methods far apart";
     /// A soak was cut short if more than this share of its planned time is missing.
     CUT_SOAK_SHARE: f64 = 1e-3, "of the planned time", "a choice: 3.6 s of an hour";
     /// A buffer that grows by less than this share of the growth of the ring has another limit.

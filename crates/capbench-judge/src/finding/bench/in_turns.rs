@@ -148,6 +148,7 @@ mod tests {
             trials,
             searches: &[],
             sweeps: &[],
+            file_warnings: &[],
             soak: None,
         };
         let scene = trial_in_turns(0).profile;
