@@ -267,3 +267,24 @@ impl Drop for Export {
         let _ = self.lock.unlock();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use capbench_testing::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn an_export_that_has_ended_leaves_no_lock_to_a_process_that_begins() {
+        let scratch = Scratch::new();
+        let open = || Export::open(scratch.path(), Labels::parse(&[]).unwrap(), None).unwrap();
+        let export = open();
+        // The copy is what a process has between fork and exec.
+        let copy = export.lock.try_clone().unwrap();
+        drop(export);
+        let leftover = scratch.path().join(UNFINISHED).join(".capbench-0123456789abcdef.part");
+        std::fs::write(leftover, "PAR1").unwrap();
+        assert_eq!(open().done.leftovers, 1);
+        drop(copy);
+    }
+}

@@ -13,6 +13,7 @@ use capbench_plan::for_tests::{Collected, bench_plan};
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
 use capbench_results::for_tests::results;
 use capbench_results::{Results, RunDirectory};
+use capbench_testing::{HostLoad, busy};
 use serde_json::{Value, json};
 
 /// Saves a run like this one, in which so much of what was delivered was, on a host that did nothing else.
@@ -162,6 +163,7 @@ fn is_narrow(text: &str) -> bool {
 #[test]
 fn root_alone_methods_that_take_turns_are_compared_and_runs_with_each_other() {
     let Some(folder) = scratch_of_root() else { return };
+    let load = HostLoad::watch();
     let first = folder.file("first");
     let command = "bench --details --method packet-v3 --against recv --visits 7 --size 64 --placement same --duration 60ms --quiet 60ms \
                    --repeats 0 --seed 5 --no-trace";
@@ -199,6 +201,12 @@ fn root_alone_methods_that_take_turns_are_compared_and_runs_with_each_other() {
     copied(&first, &same, 1, 1.0);
     copied(&first, &slower, 2, 0.5);
     let ended = compare(&base, &same, &["--details"]);
+    // A generator that others keep from its CPU leaves too few trials that reached their load.
+    if let Some(others) = load.others()
+        && ended.code == Some(4)
+    {
+        return busy(format_args!("the comparison is inconclusive; {others}"));
+    }
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert!(ended.out.contains("none that they report"), "{}", ended.out);
     let ended = compare(&base, &slower, &[]);

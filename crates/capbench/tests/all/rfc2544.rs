@@ -1,6 +1,7 @@
 //! The tests of RFC 2544 by the command line.
 
 use crate::support::{measured, scratch_of_root};
+use capbench_testing::{HostLoad, busy};
 use serde_json::Value;
 
 /// Trials of a fifth of a second, each test once.
@@ -19,10 +20,16 @@ fn texts<'v>(entries: &'v Value, key: &str) -> Vec<&'v str> {
 #[test]
 fn root_alone_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
     let Some(scratch) = scratch_of_root() else { return };
+    let load = HostLoad::watch();
     // Any host holds that much, and the user wants no more.
     let (ended, results) =
         measured(&format!("{SHORT} --details --method packet-v3 --max-rate 5k"), &scratch.path().join("run"));
     let goal = &results["searches"][0]["goals"][0];
+    if let Some(others) = load.others()
+        && goal["status"] != "at_least"
+    {
+        return busy(format_args!("{goal}; {others}"));
+    }
     assert_eq!(goal["status"], "at_least", "{goal}");
     assert_eq!(ended.code, Some(4), "what the generator limits is no throughput");
     let statements = results["statements"].to_string();
