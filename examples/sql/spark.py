@@ -7,10 +7,11 @@ import argparse
 import pathlib
 import re
 
-TABLES = ["trials", "ledger", "searches", "hosts"]
+TABLES = ["trials", "ledger", "searches", "rankings", "hosts"]
 
 
 def session(master=None):
+    """A session on a cluster, or on this host."""
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("capbench").config("spark.ui.enabled", "false")
@@ -20,14 +21,13 @@ def session(master=None):
     # A file has a few KiB. Spark counts 4 MiB for opening one and would make a task of every 32.
     builder = builder.config("spark.sql.files.openCostInBytes", "65536")
     if master:
-        builder = builder.master(master)
-    else:
-        # On one host 200 parts, Spark's default, are slower than few. A cluster's own configuration stays.
-        builder = builder.config("spark.sql.shuffle.partitions", "8")
-    return builder.getOrCreate()
+        return builder.master(master).getOrCreate()
+    # On one host 200 parts, Spark's default, are slower than few. A cluster's own configuration stays.
+    return builder.config("spark.sql.shuffle.partitions", "8").getOrCreate()
 
 
 def rows(dataset, sql, master=None):
+    """The rows of a query."""
     spark = session(master)
     for table in (table for table in TABLES if re.search(rf"\b{table}\b", sql)):
         frame = spark.read.option("mergeSchema", "true").parquet(f"{dataset}/{table}")
@@ -37,6 +37,7 @@ def rows(dataset, sql, master=None):
 
 
 def main():
+    """Reads the command line and prints the rows."""
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("dataset")
     flags.add_argument("sql", type=pathlib.Path)

@@ -108,3 +108,8 @@ def test_a_real_export_has_the_trials_of_its_run(program: str, tmp_path: Path) -
     theirs = capbench.read_dataset(to, "ledger").collect().join(trials.select("run_id", "number"), on=["run_id", "number"])
     order = ["number", "place"]
     assert theirs.select(ours.columns).sort(order).rows() == ours.sort(order).rows()
+    ranked = run.to_polars("rankings")
+    exported = capbench.read_dataset(to, "rankings").collect()
+    assert set(exported.columns) == {*ranked.columns, "run_id", "host_id", "campaign", "date"}
+    assert exported.select(ranked.columns).rows() == ranked.rows()
+    assert ranked["method"].to_list() == ["recv"]

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -60,7 +61,66 @@ def test_the_known_counts_of_a_trial_are_rows_of_the_ledger(saved: Path) -> None
     assert sum(row["count"] or 0 for row in rows) == len(entries) + 2
 
 
-@pytest.mark.parametrize("table", ["trials", "ledger", "searches", "findings"])
+def ranked(method: str, rank: int = 1) -> dict[str, Any]:
+    sustained = {"status": "unknown", "trials": []}
+    return {
+        "method": method,
+        "rank": rank,
+        "lossless": {**sustained, "lower_pps": 5e5},
+        "nearly_lossless": sustained,
+        "trials": 6,
+        "disturbed": 0,
+    }
+
+
+def in_turns(method: str, relation: dict[str, Any], is_decided: bool, **more: Any) -> dict[str, Any]:
+    captured = {"median": 0.9, "low": 0.8, "high": 0.95, "level": 0.98, "repeats": 6}
+    known = {"method": method, "rounds": 6, "captured": captured, "relation": relation, "is_decided": is_decided}
+    return {**known, **more}
+
+
+def test_a_row_of_a_ranking_has_what_turns_show_of_its_method(saved: Path) -> None:
+    multiple = {"middle": 3.0, "low": 2.5, "high": 4.0}
+    below = {"is": "below", "by": "cost", "factor": multiple}
+    turns = {
+        "load_pps": 1e6,
+        "rounds": 6,
+        "judged_rounds": 6,
+        "methods": [
+            in_turns("packet-v3", {"is": "first"}, False),
+            in_turns("recv", below, True, relative_cost=multiple),
+        ],
+    }
+    ranking = {
+        "frame_size": 64,
+        "placement": "same",
+        "work": "none",
+        "turns": turns,
+        "methods": [ranked("packet-v3"), {**ranked("recv", 2), "below": "certain"}, ranked("xdp-count")],
+        "conclusion": {"answer": "one_of", "best": "packet-v3", "methods": [], "worse": [], "settle": []},
+    }
+    results = samples.results()
+    results["recommended"] = {"question": {"what": "highest_rate"}, "rankings": [ranking]}
+    (saved / "results.json").write_text(json.dumps(results))
+    run = capbench.read_run(saved)
+    first, recv, count = run.rankings
+    assert (first["place"], first["method"], first["is_named"], first["certainty"]) == (1, "packet-v3", True, None)
+    assert (first["relation"], first["is_decided"], first["relative_cost"]) == ("first", False, None)
+    assert (first["captured_ratio"], first["captured_ratio_low"]) == (0.9, 0.8)
+    assert (recv["relation"], recv["below_by"], recv["is_decided"], recv["below"]) == ("below", "cost", True, "certain")
+    assert (recv["relative_cost"], recv["relative_cost_low"], recv["relative_captured"]) == (3.0, 2.5, None)
+    assert (count["turns_load_pps"], count["is_decided"], count["captured_ratio"]) == (None, None, None)
+    assert run.to_polars("rankings")["turns_load_pps"].to_list() == [1e6, 1e6, None]
+    # Too few rounds show nothing.
+    turns["judged_rounds"] = 0
+    (saved / "results.json").write_text(json.dumps(results))
+    assert capbench.read_run(saved).rankings[0]["relation"] is None
+    del results["recommended"]
+    (saved / "results.json").write_text(json.dumps(results))
+    assert capbench.read_run(saved).rankings == []
+
+
+@pytest.mark.parametrize("table", ["trials", "ledger", "searches", "rankings", "findings"])
 def test_both_libraries_have_the_same_rows(table: tables.Table, saved: Path) -> None:
     run = capbench.read_run(saved)
     ours = run.to_polars(table)
@@ -111,7 +171,7 @@ def test_every_run_has_the_same_columns(saved: Path) -> None:
 
 
 def test_there_is_no_other_table(saved: Path) -> None:
-    with pytest.raises(ValueError, match="trials, ledger, searches and findings"):
+    with pytest.raises(ValueError, match="trials, ledger, searches, rankings and findings"):
         capbench.read_run(saved).to_polars("places")  # type: ignore[arg-type]
 
 

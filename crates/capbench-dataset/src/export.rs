@@ -101,7 +101,7 @@ pub struct Export {
     added: BTreeMap<String, PathBuf>,
     done: Exported,
     /// Locked until the export ends.
-    _lock: File,
+    lock: File,
 }
 
 /// A file that is written and not in its partition.
@@ -138,7 +138,7 @@ impl Export {
             unnamed: Vec::new(),
             added: BTreeMap::new(),
             done,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -263,5 +263,7 @@ impl Drop for Export {
             // What stays is no data for any reader, and the next export removes it.
             let _ = self.unfinished.remove(&file.temporary);
         }
+        // A process that another thread begins has the descriptor, too, until it runs its program: closing it unlocks nothing.
+        let _ = self.lock.unlock();
     }
 }

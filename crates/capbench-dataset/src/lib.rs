@@ -2,12 +2,12 @@
 //! read as they are.
 //!
 //! ```text
-//! DATASET/{trials,ledger,searches,hosts}/v=1/campaign=NAME/date=YYYY-MM-DD/RUN_ID.parquet
+//! DATASET/{trials,ledger,searches,rankings,hosts}/v=1/campaign=NAME/date=YYYY-MM-DD/RUN_ID.parquet
 //! ```
 //!
 //! | module | what |
 //! |---|---|
-//! | [`tables`] | the four tables, as columns: name, type, value, and where it comes from |
+//! | [`tables`] | the five tables, as columns: name, type, value, and where it comes from |
 //! | [`writer`], [`reader`] | Parquet: the only writer and the only reader |
 //! | [`run_id`] | what identifies a run |
 //! | [`export`], `replaced` | writes runs into a dataset; a file gets its name when it is complete; which file of a dataset may be replaced |

@@ -2,6 +2,7 @@
 
 use capbench_model::trial::{TrialResult, Verdict};
 
+use crate::comparison::Comparison;
 use crate::rfc2544::{Ended, Tested};
 use crate::search::ranking::FirstPlace;
 use crate::search::{SearchOutcome, Status};
@@ -17,12 +18,17 @@ pub struct Measurements<'r> {
     pub tests: &'r [Tested],
     /// Whether it recommends a method, or compares with a publication: then its searches are steps to that.
     pub has_answer: bool,
+    /// Its comparisons of methods that took turns in pairs.
+    pub comparisons: &'r [Comparison],
 }
 
 impl Measurements<'_> {
     /// Whether they say something about a method, not about the generator or the time.
     pub fn are_conclusive(&self) -> bool {
         if !self.trials.iter().any(shows_method) {
+            return false;
+        }
+        if !self.comparisons.is_empty() && self.comparisons.iter().all(Comparison::is_inconclusive) {
             return false;
         }
         if self.has_answer {
@@ -55,6 +61,7 @@ mod tests {
     use capbench_model::trial::{Load, Phase, TrialResult};
 
     use super::Measurements;
+    use crate::comparison::{Pair, Thresholds, of_pairs};
     use crate::search::preset::goals_of_preset;
     use crate::search::{Bound, End, GoalResult, Held, LossNumbers, SearchOutcome, SearchPlan, Status};
 
@@ -67,7 +74,7 @@ mod tests {
 
     /// Measurements of trials alone.
     fn of_trials(trials: &[TrialResult]) -> Measurements<'_> {
-        Measurements { trials, searches: &[], tests: &[], has_answer: false }
+        Measurements { trials, searches: &[], tests: &[], has_answer: false, comparisons: &[] }
     }
 
     /// A search for one goal with a result of this quality.
@@ -123,6 +130,26 @@ mod tests {
         let half_sent = [trial(500)];
         assert!(!Measurements { has_answer: true, ..of_trials(&half_sent) }.are_conclusive());
         assert!(!Measurements { has_answer: true, ..of_trials(&[]) }.are_conclusive());
+    }
+
+    #[test]
+    fn pairs_that_are_too_few_for_a_test_answer_nothing() {
+        let mut trials = Vec::new();
+        let mut pairs = Vec::new();
+        for nth in 0..7 {
+            let [then, now] = [2 * nth + 1, 2 * nth + 2];
+            trials.push(TrialResult { number: then, phase: Phase::CommonLoad, ..trial(1000) });
+            let mut compared = TrialResult { number: now, phase: Phase::CommonLoad, ..trial(1000) };
+            compared.profile.method = "packet-v3".into();
+            trials.push(compared);
+            pairs.push(Pair { then, now });
+        }
+        for (visits, is_answer) in [(2, false), (7, true)] {
+            let comparisons = of_pairs(&trials, &pairs[..visits], Thresholds::default());
+            let measurements =
+                Measurements { has_answer: true, comparisons: &comparisons, ..of_trials(&trials) };
+            assert_eq!(measurements.are_conclusive(), is_answer, "{visits} pairs");
+        }
     }
 
     /// Searches of two methods, each with these lower bounds.

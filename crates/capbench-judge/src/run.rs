@@ -64,6 +64,8 @@ pub struct RunFacts<'r> {
     pub searches: &'r [SearchOutcome],
     /// Outcomes of sweeps.
     pub sweeps: &'r [SweepOutcome],
+    /// What the reader of its file warns of; empty for a run in memory.
+    pub file_warnings: &'r [String],
     /// The record of a soak.
     pub soak: Option<&'r SoakRecord>,
 }

@@ -24,6 +24,8 @@ capbench_model::thresholds! {
         "a choice: half of the density of a loss that is all in one of the ten windows of a second";
     /// A CPU that is busy for this share of a trial has no time left.
     BUSY_CPU_SHARE: f64 = 0.95, "of a trial", "a choice: the rest is interrupts and the error of ticks";
+    /// A member that is busy for this share of a trial and left frames waiting could not read them.
+    BUSY_MEMBER_SHARE: f64 = 0.95, "of a trial", "a choice: as for a CPU (BUSY_CPU_SHARE)";
     /// The frames that the busiest member gets exceed an equal share by more than this share of it: the members are
     /// unequal.
     UNEQUAL_MEMBER_EXCESS: f64 = 0.1, "of an equal share", "a choice: such a group reads 9 % less than equal members do";
@@ -61,8 +63,9 @@ capbench_model::thresholds! {
     /// An application that reads at least this share of the offered load may not be the limit.
     UNSATURATED_READ_SHARE: f64 = 0.99, "of the offered load",
         "a calculation: the 10 ms for which the receiver waits at the end are 1 % of a trial of a second";
-    /// A loss is of a stalled application, and not of too high a load, if less than one window in this many lost frames.
-    STALL_WINDOWS: u64 = 4, "windows for each window with loss",
+    /// A loss is one of single moments, of a stalled application and not of too high a load, if less than one window in this many lost
+    /// frames.
+    FEW_MOMENTS_WINDOWS: u64 = 4, "windows for each window with loss",
         "a choice: half of the share of windows from which on the loss is of the whole trial";
     /// Half a nanosecond. Durations are whole nanoseconds, so smaller differences are rounding.
     DURATION_ROUNDING_NS: f64 = 0.5, "ns", "a calculation: half of the resolution of Duration";
@@ -87,7 +90,7 @@ capbench_model::thresholds! {
     /// Other work on its core makes a thread slower by less than this factor. So it reads no more packets/s than the least time that it
     /// took per packet allows, times this.
     THREAD_SLOWDOWN: f64 = 2.0, "times", "a choice: above the 1.3 to 1.5 times of a shared core (docs/evidence/guards.md)";
-    /// A trial of fewer windows of 100 ms does not show whether a loss lasted.
+    /// A trial of fewer windows (LOSS_WINDOW of model) does not show whether a loss lasted.
     LASTING_LOSS_WINDOWS: u64 = 3, "windows", "a choice: of fewer windows, one is half of the trial or all of it";
 
     // Which method to use, and what a packet costs.
@@ -109,8 +112,9 @@ capbench_model::thresholds! {
     /// method does.
     FAR_BEHIND_SHARE: f64 = 0.5, "of the sent frames",
         "a choice: other work that takes a whole CPU for as long as the capture leaves it half of the time";
-    /// A single trial does not show how much the next one differs. Its error is taken as this share.
-    SINGLE_TRIAL_COST_ERROR: f64 = 0.05, "of the cost", "a choice: as precise as a rate without a search (ASSUMED_PRECISION)";
+    /// The error of a cost is at least this share, and that of a single trial is taken as this one: it does not show how much the next
+    /// one differs.
+    LEAST_COST_ERROR: f64 = 0.05, "of the cost", "a choice: as precise as a rate without a search (ASSUMED_PRECISION)";
     /// A cost whose error is above this share of it is only a range.
     COST_RANGE_ERROR: f64 = 0.25, "of the cost",
         "a choice: a figure that is wrong by more than a quarter misleads more than a range";
@@ -133,6 +137,8 @@ capbench_model::thresholds! {
     /// Methods are equal if their captured shares and their costs are shown to differ by no more than this share.
     TURNS_EQUAL: f64 = 0.1, "of the figure",
         "a choice: limits that are further apart than a tenth matter to every user (COARSEST_PRECISION)";
+    /// A method is named as better than another one from this difference on.
+    TURNS_REPORTED: f64 = 0.05, "of the figure", "a choice: as for two runs (REPORTED_CHANGE), half of TURNS_EQUAL";
     /// The confidence level of each single interval of trials in turns. It is stricter than LEVEL, since they are judged several times.
     TURNS_LEVEL: f64 = 0.98, "probability",
         "simulated: at 0.95, one of 200 hosts names a method that reads an eighth less, and costs less";
@@ -240,6 +246,11 @@ capbench_model::thresholds! {
     REPRODUCED_LOAD_SHARE: f64 = 0.99, "of the intended frames", "a choice: publications print figures of two or three digits";
     /// From this share of the sent frames, frames buffered when sending ended make a difference.
     BUFFERED_SHARE: f64 = 0.001, "of the sent frames", "a choice: below the digits that publications print of shares";
+
+    /// Visits of each point of a reproduced publication without `--visits`: one of them may contradict the others, as one that the host
+    /// disturbed does.
+    REPRODUCTION_VISITS: u32 = 9, "visits",
+        "a calculation: sign test, 2 x 10 x 0.5^9 = 0.039, and 2 x 9 x 0.5^8 = 0.070; each publication takes less than 15 minutes";
 
     // Bursts and RFC 2544.
     /// The last part of the time after the overload that must be without loss, as a share of it. A generator that is late by more
@@ -429,6 +440,10 @@ capbench_model::thresholds! {
     /// Visits that an advice or a proposed command asks for: chance alone then explains a difference in fewer than 1 of 20 cases. No
     /// decision waits for them.
     ADVISED_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
+    /// A comparison asks for up to this many visits to decide its figures.
+    MOST_ADVISED_VISITS: usize = 48, "visits", "a choice: four times the pairs of `bench --against`, in four times its time";
+    /// A ranking by searches asks for up to this many searches of each method.
+    MOST_ADVISED_SEARCHES: usize = 12, "searches", "a choice: three times those that distinguish two methods far apart";
     /// A soak was cut short if more than this share of its planned time is missing.
     CUT_SOAK_SHARE: f64 = 1e-3, "of the planned time", "a choice: 3.6 s of an hour";
     /// A buffer that grows by less than this share of the growth of the ring has another limit.

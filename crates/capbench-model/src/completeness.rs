@@ -5,7 +5,7 @@
 //! | losses | what they mean for a recording |
 //! |---|---|
 //! | behind the capture point: fill ring, ring, queues, writer | lost; each count must be known, and one of the capture at least |
-//! | XDP | lost; listed only if a program was seen, and then the count must be known |
+//! | XDP | lost, in front of the method or by `af-xdp` itself; listed only if a program was seen, and then the count must be known |
 //! | stack | lost; the count must be known if the interface went down, because the kernel then detaches sockets |
 //! | card, driver, backlog, filter | no part of the recording's account: the counters of the interface also count frames that nobody wanted |
 

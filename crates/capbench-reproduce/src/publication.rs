@@ -31,8 +31,6 @@ pub struct Publication {
     pub then: String,
     /// What replaces it here.
     pub here: String,
-    /// Default number of visits per point, limited by the time for all publications.
-    pub visits: u32,
     beyond: Vec<Beyond>,
     pub(crate) steps: Vec<StepPlan>,
     pub(crate) tables: Vec<TablePlan>,

@@ -3,7 +3,6 @@
 use crate::conditions::Conditions;
 use crate::publication::Publication;
 use crate::step::{Action, Case, Step};
-use capbench_judge::reproduction::judging::{note_chance, note_disturbance};
 use capbench_judge::reproduction::measured::{Done, LeftOut, MeasuredSteps, StepFacts};
 use capbench_judge::reproduction::{Reproduction, TrialConditions};
 use capbench_judge::search::{End, SearchPlan};
@@ -55,11 +54,8 @@ impl Publication {
     ) -> Reproduction {
         let steps: Vec<StepFacts> = self.steps.iter().map(|step| step.facts(conditions)).collect();
         let measured = MeasuredSteps { steps: &steps, done, left_out };
-        let mut findings: Vec<_> = self.claims.iter().flat_map(|claim| claim.judge(&measured)).collect();
-        for judgement in &mut findings {
-            note_disturbance(judgement, done);
-            note_chance(judgement);
-        }
+        let judged = self.claims.iter().flat_map(|claim| claim.judge(&measured));
+        let mut findings: Vec<_> = judged.map(|judged| judged.concluded(done)).collect();
         findings.extend(self.not_testable());
         Reproduction {
             key: self.key.clone(),

@@ -1,6 +1,7 @@
 //! All publications on the simulated path: plans, tables against the data files, and the answers on paths with losses that are
 //! known.
 
+mod decided;
 mod plans;
 mod rules;
 mod whole;

@@ -18,6 +18,7 @@ use crate::results::{Results, SCHEMA_VERSION, results_of};
 use crate::segments;
 
 use crate::error::{Result, ResultsError};
+use capbench_judge::run::RunFacts;
 
 /// The name of the file in a run's directory.
 const FILE: &str = "results.json";
@@ -48,6 +49,11 @@ impl Run {
             name,
             directory: directory.into(),
         }
+    }
+
+    /// What it saved, without what was made of it, and what is wrong with its file.
+    pub fn facts(&self) -> RunFacts<'_> {
+        RunFacts { file_warnings: &self.warnings, ..self.results.facts() }
     }
 }
 

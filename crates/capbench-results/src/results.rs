@@ -123,6 +123,7 @@ impl Results {
     /// The facts that judgement needs.
     pub fn facts(&self) -> RunFacts<'_> {
         RunFacts {
+            file_warnings: &[],
             command: &self.command,
             started_unix_s: self.started_unix_s,
             complete: self.complete,

@@ -83,6 +83,7 @@ pub fn of_measurement(
         searches: &results.searches,
         tests: &results.rfc2544,
         has_answer: results.recommended.is_some() || !results.reproductions.is_empty(),
+        comparisons: &results.comparisons,
     };
     if results.complete && measurements.are_conclusive() { Exit::Done } else { Exit::Inconclusive }
 }

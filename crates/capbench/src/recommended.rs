@@ -1,5 +1,5 @@
-//! The recommendation of the user's last conclusive bench, in one file per user: `capbench bench` writes it, and `capbench record
-//! --method auto` reads it, from whichever directory either starts in.
+//! The recommendation of the user's last bench with a certain answer, in one file per user: `capbench bench` writes it, and `capbench
+//! record --method auto` reads it, from any directory.
 //!
 //! The file is in `$XDG_STATE_HOME/capbench`, by default `~/.local/state/capbench`. Its author decides what runs with the
 //! privileges of a recording. So it is read only if it and every folder above it belong to root or the effective user and nobody
@@ -41,20 +41,32 @@ pub fn folder() -> Option<PathBuf> {
     Some(state.join("capbench"))
 }
 
-/// Saves the recommendation of a finished bench below a folder, if it is conclusive. Returns whether it was.
+/// Saves the recommendation of a finished bench below a folder, if it is certain of a method. One that leaves several methods open
+/// replaces no certain answer about this host, unless it shows that the method of that answer is worse than another one. Returns whether
+/// it was saved.
 ///
 /// # Errors
 /// When the folder cannot be made or written, or when others control it.
 pub fn save(folder: &Path, results: &Results) -> io::Result<bool> {
-    let Some(recommended) = results.recommended.clone().filter(Recommendation::is_conclusive) else {
-        return Ok(false);
-    };
+    let Some(recommended) = results.recommended.clone() else { return Ok(false) };
+    let Some(choice) = recommended.certain_choice() else { return Ok(false) };
     let host = results.environment.host();
+    if !choice.is_decided() && has_better_answer(folder, &host, &recommended) {
+        return Ok(false);
+    }
     let saved = Saved { started_unix_s: results.started_unix_s, host, recommended };
     let mut text = serde_json::to_vec_pretty(&saved)?;
     text.push(b'\n');
     Folder::create(folder, &Trust::for_output())?.replace(OsStr::new(FILE), &text)?;
     Ok(true)
+}
+
+/// Whether a saved answer about this host is decided, and nothing in this recommendation speaks against it. What cannot be read is no
+/// answer.
+fn has_better_answer(folder: &Path, host: &Host, recommended: &Recommendation) -> bool {
+    let Ok(Some(saved)) = read(folder) else { return false };
+    let Some(choice) = saved.recommended.certain_choice() else { return false };
+    saved.host == *host && choice.is_decided() && !recommended.rules_out(choice.method)
 }
 
 /// Memory of a recommendation, as a multiple of its length.

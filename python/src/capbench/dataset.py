@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 VERSION = 1
 
 #: The tables of a dataset.
-DatasetTable = Literal["trials", "ledger", "searches", "hosts"]
+DatasetTable = Literal["trials", "ledger", "searches", "rankings", "hosts"]
 
 
 @overload

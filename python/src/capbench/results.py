@@ -5633,10 +5633,14 @@ class InTurns(TypedDict):
 
     captured: Estimate
     """Share of the intended frames that it captured: the median of the rounds."""
+    is_decided: bool
+    """Whether they show how it compares with the first; of the first, that no other method is better by enough to matter."""
     method: str
     """The method."""
     relation: RelationToFirst
     """What the rounds show of it."""
+    relative_captured: NotRequired[Multiple]
+    """The same share as a multiple of that of the first method. Absent for the first, if unknown, and in older files."""
     relative_cost: NotRequired[Multiple]
     """CPU time per packet, application and kernel, as a multiple of that of the first method. Absent for the first, and if unknown."""
     rounds: int

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from capbench import tables
 from capbench.errors import ResultsError
 from capbench.results import Environment, Finding, Results, SearchOutcome, TrialResult
-from capbench.tables import LedgerRow, Table
+from capbench.tables import LedgerRow, RankingRow, Table
 
 if TYPE_CHECKING:
     import pandas
@@ -63,6 +63,11 @@ class Run:
     def searches(self) -> list[SearchOutcome]:
         """The searches; empty if the run has none."""
         return self.results.get("searches", [])
+
+    @property
+    def rankings(self) -> list[RankingRow]:
+        """A row for each method of a bench's rankings, the best first; empty if the run has none."""
+        return tables.rankings(self.results)
 
     @property
     def answers(self) -> list[Finding]:

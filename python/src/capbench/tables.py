@@ -9,14 +9,27 @@ from enum import Enum, auto
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from capbench.results import Finding, GoalResult, Results, SearchOutcome, SizeLabel, TrialResult
+from capbench.results import (
+    Conclusion,
+    Finding,
+    GoalResult,
+    InTurns,
+    Multiple,
+    Ranked,
+    Ranking,
+    Results,
+    SearchOutcome,
+    SizeLabel,
+    TrialResult,
+    Turns,
+)
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
-#: The tables: a row is a trial, a place of a trial, a goal of a search, or a finding.
-Table = Literal["trials", "ledger", "searches", "findings"]
+#: The tables: a row is a trial, a place of a trial, a goal of a search, a method of a ranking, or a finding.
+Table = Literal["trials", "ledger", "searches", "rankings", "findings"]
 
 Record = Mapping[str, Any]
 
@@ -61,6 +74,116 @@ def _places(trial: TrialResult) -> Iterator[tuple[str, int | None, str]]:
         yield entry["place"], entry["count"], entry["source"]
     yield "delivered", trial["delivered"], "the application, frame by frame"
     yield "unexplained", trial["unexplained"], "sent, less delivered and what places have"
+
+
+class RankingRow(TypedDict):
+    """A method of a ranking, with the names of the table `rankings` of a dataset.
+
+    From `is_decided` on it has what trials in turns show, relative to the first method. `None` without such trials.
+    """
+
+    frame_size: SizeLabel
+    placement: str
+    work: str
+    #: The place in the ranking, from 1: the best first.
+    place: int
+    method: str
+    #: Methods with the same rank are not distinguished.
+    rank: int
+    #: How certain it is that the method is worse than those of the first rank; `None` of these.
+    below: str | None
+    #: What follows from the ranking: `use`, `one_of`, `none_lossless`, `not_sent` or `nothing`.
+    answer: str
+    #: Whether the answer names this method.
+    is_named: bool
+    #: How certain it is that no method is better than the named one.
+    certainty: str | None
+    lossless_lower_pps: float | None
+    lossless_upper_pps: float | None
+    #: Whether it is known how the method compares with the first one; of the first, that no other one is better.
+    is_decided: bool | None
+    turns_load_pps: float | None
+    turns_rounds: int | None
+    #: `first`, `equal`, `below` or `open`.
+    relation: str | None
+    #: The figure by which it is worse: `loss` or `cost`.
+    below_by: str | None
+    #: Share of the intended frames that it captured, with its interval.
+    captured_ratio: float | None
+    captured_ratio_low: float | None
+    captured_ratio_high: float | None
+    #: The same as a multiple of that of the first method.
+    relative_captured: float | None
+    relative_captured_low: float | None
+    relative_captured_high: float | None
+    #: CPU time per packet as a multiple of that of the first method.
+    relative_cost: float | None
+    relative_cost_low: float | None
+    relative_cost_high: float | None
+
+
+def rankings(results: Results) -> list[RankingRow]:
+    """The rows of all rankings."""
+    rows = []
+    recommended = results.get("recommended")
+    for ranking in recommended["rankings"] if recommended else []:
+        for place, ranked in enumerate(ranking["methods"], start=1):
+            rows.append(_ranking_row(ranking, place, ranked))
+    return rows
+
+
+def _ranking_row(ranking: Ranking, place: int, ranked: Ranked) -> RankingRow:
+    turns = ranking.get("turns")
+    found = _in_turns(turns, ranked["method"])
+    captured = found.get("captured") if found else None
+    relation = found["relation"] if found else None
+    share: Multiple | None = found.get("relative_captured") if found else None
+    cost: Multiple | None = found.get("relative_cost") if found else None
+    conclusion = ranking["conclusion"]
+    return RankingRow(
+        frame_size=ranking["frame_size"],
+        placement=ranking["placement"],
+        work=ranking["work"],
+        place=place,
+        method=ranked["method"],
+        rank=ranked["rank"],
+        below=ranked.get("below"),
+        answer=conclusion["answer"],
+        is_named=_named(conclusion) == ranked["method"],
+        certainty=conclusion["certainty"] if conclusion["answer"] == "use" else None,
+        lossless_lower_pps=ranked["lossless"].get("lower_pps"),
+        lossless_upper_pps=ranked["lossless"].get("upper_pps"),
+        is_decided=found.get("is_decided") if found else None,
+        turns_load_pps=turns["load_pps"] if turns and found else None,
+        turns_rounds=found["rounds"] if found else None,
+        relation=relation["is"] if relation else None,
+        below_by=relation["by"] if relation and relation["is"] == "below" else None,
+        captured_ratio=captured["median"] if captured else None,
+        captured_ratio_low=captured.get("low") if captured else None,
+        captured_ratio_high=captured.get("high") if captured else None,
+        relative_captured=share["middle"] if share else None,
+        relative_captured_low=share.get("low") if share else None,
+        relative_captured_high=share.get("high") if share else None,
+        relative_cost=cost["middle"] if cost else None,
+        relative_cost_low=cost.get("low") if cost else None,
+        relative_cost_high=cost.get("high") if cost else None,
+    )
+
+
+def _in_turns(turns: Turns | None, method: str) -> InTurns | None:
+    """What trials in turns show of a method, if there were enough rounds to judge."""
+    if turns is None or turns["judged_rounds"] == 0:
+        return None
+    return next((found for found in turns["methods"] if found["method"] == method), None)
+
+
+def _named(conclusion: Conclusion) -> str | None:
+    """The method that the conclusion names."""
+    if conclusion["answer"] == "use":
+        return conclusion["method"]
+    if conclusion["answer"] == "one_of" or conclusion["answer"] == "none_lossless":
+        return conclusion.get("best")
+    return None
 
 
 class Kind(Enum):
@@ -153,6 +276,8 @@ def _rows(results: Results, table: Table) -> tuple[tuple[Column, ...], list[Reco
             return columns(TrialResult), list(results["trials"])
         case "ledger":
             return columns(LedgerRow), list(ledger(results))
+        case "rankings":
+            return columns(RankingRow), list(rankings(results))
         case "findings":
             return columns(Finding), list(results.get("findings", []))
         case "searches":
@@ -160,7 +285,7 @@ def _rows(results: Results, table: Table) -> tuple[tuple[Column, ...], list[Reco
             goals = tuple(column for column in columns(GoalResult))
             rows = [{**search, **goal} for search in results.get("searches", []) for goal in search["goals"]]
             return (*of_search, *goals), list(rows)
-    raise ValueError(f"there is no table {table!r}; the tables are trials, ledger, searches and findings")
+    raise ValueError(f"there is no table {table!r}; the tables are trials, ledger, searches, rankings and findings")
 
 
 def _values(results: Results, table: Table) -> Iterator[tuple[Column, list[Any]]]:

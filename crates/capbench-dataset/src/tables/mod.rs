@@ -1,9 +1,10 @@
-//! The four tables. A table is a file here: what a row is, and its columns in order.
+//! The five tables. A table is a file here: what a row is, and its columns in order.
 //!
 //! Columns are only added, at the end. A change of meaning raises [`layout::VERSION`](crate::layout::VERSION).
 
 pub mod hosts;
 pub mod ledger;
+pub mod rankings;
 pub mod searches;
 pub mod trials;
 
@@ -85,7 +86,7 @@ pub struct Table {
 }
 
 /// All tables. `trials` is the last: with it a run is in the dataset.
-pub const TABLES: [Table; 4] = [
+pub const TABLES: [Table; 5] = [
     Table {
         name: "hosts",
         row: "a host of a run",
@@ -97,6 +98,12 @@ pub const TABLES: [Table; 4] = [
         row: "a goal of a search",
         file: |run| writer::file("searches", &searches::columns(), &searches::rows(run)),
         columns: || described(&searches::columns()),
+    },
+    Table {
+        name: "rankings",
+        row: "a method of a ranking",
+        file: |run| writer::file("rankings", &rankings::columns(), &rankings::rows(run)),
+        columns: || described(&rankings::columns()),
     },
     Table {
         name: "ledger",

@@ -7,6 +7,7 @@ mod fleet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use capbench_dataset::export::{Export, Exported, runs_in};
 use capbench_dataset::figures::{self, By};
@@ -20,6 +21,9 @@ use capbench_model::environment::Environment;
 use capbench_model::ledger::Ledger;
 use capbench_model::noise::Noise;
 use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_plan::bench::BenchPlan;
+use capbench_plan::for_tests::{Collected, searching_bench_plan};
+use capbench_plan::simulated::{Noise as PathNoise, SimulatedLaboratory, SimulatedMethod};
 use capbench_report::model::{Place as At, Point};
 use capbench_results::Results;
 use capbench_results::read::Run;
@@ -154,6 +158,86 @@ fn unknown_is_null_and_labels_are_a_map() {
     );
     let environment: Environment = serde_json::from_str(hosts[0].text("environment").unwrap()).unwrap();
     assert_eq!(environment, results.environment);
+}
+
+/// A bench on the simulated path whose methods took turns if `turns` is some time.
+fn ranked(turns: Option<Duration>) -> Results {
+    let methods = vec![
+        SimulatedMethod::new("packet-v3", 900_000.0).cost(100, 600),
+        SimulatedMethod::new("recv", 300_000.0).cost(1000, 600),
+        SimulatedMethod::new("xdp-count", 900_000.0).cost(50, 600),
+    ];
+    let noise = PathNoise { per_trial: 0.01, per_second: 0.0 };
+    let mut path = SimulatedLaboratory::new(2e6, methods).noise(1, noise);
+    let plan = BenchPlan { turns, ..searching_bench_plan(&["recv", "packet-v3", "xdp-count"]) };
+    let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
+    capbench_results::for_tests::bench(outcome.trials, outcome.searches)
+}
+
+#[test]
+fn a_ranking_has_a_row_for_each_method_with_what_turns_show_of_it() {
+    let scratch = Scratch::new();
+    let results = ranked(Some(Duration::from_secs(60)));
+    save(&results, &scratch.file("run"));
+    export(&scratch.file("run"), &scratch.file("dataset"), &[]).unwrap();
+    let rows = read(&scratch.file("dataset"), "rankings");
+    let methods: Vec<_> =
+        rows.iter().map(|row| (row.whole("place").unwrap(), row.text("method").unwrap())).collect();
+    assert_eq!(methods, [(1, "packet-v3"), (2, "recv"), (3, "xdp-count")]);
+    let [first, recv, count] = &rows[..] else { panic!("{rows:?}") };
+    for (column, word) in [
+        ("answer", "use"),
+        ("certainty", "certain"),
+        ("frame_size", "64"),
+        ("placement", "same"),
+        ("work", "none"),
+    ] {
+        assert!(rows.iter().all(|row| row.text(column) == Some(word)), "{column}: {rows:?}");
+    }
+    assert_eq!((first.flag("is_named"), recv.flag("is_named")), (Some(true), Some(false)));
+    assert_eq!((first.text("relation"), first.flag("is_decided")), (Some("first"), Some(true)));
+    assert_eq!((first.number("relative_cost"), first.number("relative_captured")), (None, None));
+    assert_eq!((recv.text("relation"), recv.text("below_by")), (Some("below"), Some("cost")));
+    assert_eq!((recv.flag("is_decided"), recv.text("below")), (Some(true), Some("certain")));
+    let turns = results.recommended.as_ref().unwrap().rankings[0].turns.as_ref().unwrap();
+    assert_eq!(first.number("turns_load_pps"), Some(turns.load_pps));
+    for (row, in_turns) in rows.iter().zip(&turns.methods) {
+        let figures = [
+            ("captured_ratio", Some(in_turns.captured.median)),
+            ("captured_ratio_low", in_turns.captured.low),
+            ("relative_captured", in_turns.relative_captured.map(|multiple| multiple.middle)),
+            ("relative_captured_high", in_turns.relative_captured.and_then(|multiple| multiple.high)),
+            ("relative_cost", in_turns.relative_cost.map(|multiple| multiple.middle)),
+            ("relative_cost_low", in_turns.relative_cost.and_then(|multiple| multiple.low)),
+        ];
+        for (column, value) in figures {
+            assert_eq!(row.number(column), value, "{column} of {}", in_turns.method);
+        }
+    }
+    assert!(recv.number("relative_captured_high").unwrap() < 0.5, "{recv:?}");
+    assert!(recv.number("relative_cost_low").unwrap() > 2.0, "{recv:?}");
+    // It only counts, and takes no turns.
+    assert_eq!((count.flag("is_decided"), count.number("captured_ratio")), (None, None));
+}
+
+#[test]
+fn a_ranking_without_turns_has_its_order_and_nothing_of_turns() {
+    let scratch = Scratch::new();
+    save(&ranked(None), &scratch.file("run"));
+    save(&run(FIRST), &scratch.file("without"));
+    for run in ["run", "without"] {
+        export(&scratch.file(run), &scratch.file("dataset"), &[]).unwrap();
+    }
+    let rows = read(&scratch.file("dataset"), "rankings");
+    assert_eq!(rows.len(), 3, "the other run has no recommendation");
+    assert_eq!((rows[0].text("method"), rows[0].flag("is_named")), (Some("packet-v3"), Some(true)));
+    assert!(rows[0].number("lossless_lower_pps").is_some());
+    for row in &rows {
+        for column in ["relation", "below_by"] {
+            assert_eq!(row.text(column), None, "{column}");
+        }
+        assert_eq!((row.flag("is_decided"), row.whole("turns_rounds")), (None, None));
+    }
 }
 
 #[test]

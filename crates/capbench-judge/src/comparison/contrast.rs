@@ -113,7 +113,7 @@ pub struct Matched {
 }
 
 impl Matched {
-    fn values(&self, side: usize) -> impl Iterator<Item = f64> {
+    pub(super) fn values(&self, side: usize) -> impl Iterator<Item = f64> {
         self.strata.iter().flat_map(move |stratum| &stratum[side]).map(|known| known.value)
     }
 
@@ -188,7 +188,7 @@ impl Tested {
 }
 
 /// The values on the scale on which differences are computed.
-fn scaled(measure: Measure, values: &[TrialValue]) -> Vec<f64> {
+pub(super) fn scaled(measure: Measure, values: &[TrialValue]) -> Vec<f64> {
     values.iter().map(|known| measure.scaled(known.value)).collect()
 }
 
@@ -271,30 +271,6 @@ pub(crate) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contra
         contrasts.push(contrast);
     }
     (contrasts, number_of_tests)
-}
-
-/// Visits per set-up and side with which each contrast of one set-up could be significant; `None` if each could already. With
-/// `paired`, visits of both sides are pairs.
-pub(crate) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32> {
-    let mut single = contrasts.iter().filter(|contrast| contrast.setups == 1);
-    if !single.any(|contrast| contrast.judgement == Judgement::TooFewVisits) {
-        return None;
-    }
-    // Contrasts of several set-ups are judged together with them.
-    let level = COMPARISON_FALSE_ALARMS / contrasts.len().max(1) as f64;
-    let mut visits = 2;
-    while least_with(visits, paired) > level {
-        visits += 1;
-    }
-    u32::try_from(visits).ok()
-}
-
-/// The lowest probability of chance that is possible with this many visits.
-fn least_with(visits: usize, paired: bool) -> f64 {
-    match paired {
-        true => least_by_chance(vec![(1, 1); visits]),
-        false => least_by_chance([(visits, visits)]),
-    }
 }
 
 impl Contrast {

@@ -109,7 +109,6 @@ pub fn of_figures(
     let mut comparison = Comparison {
         hosts: Some(u32::try_from(hosts.len()).unwrap_or(u32::MAX)),
         note_facts: notes(figures, &compared_runs),
-        visits_needed: None,
         ..Comparison::new(names.map(String::from), inputs)
     };
     // The median over hosts of unlike speed says nothing of the change of each.

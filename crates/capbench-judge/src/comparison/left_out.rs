@@ -83,6 +83,12 @@ pub enum NotCompared {
     /// run meets more of that is chance, which no test within the runs can detect.
     #[error("their CPUs ran at a pace (`pace`) at which the other run has no trial of the set-up")]
     LonePace,
+    /// The other run timed the speed of the CPUs in another way: by CPU time, or by the time that passed. A core that is slow by one is not
+    /// known to be slow by the other.
+    #[error(
+        "their CPUs ran slower than their best, which the two runs timed differently (`pace`: by the CPU time of a loop, or by the time that passed)"
+    )]
+    UnlikePace,
     /// The common loads of two runs differ.
     #[error("their common load differs by more than {:.0} %", EQUAL_LOADS * 100.0)]
     UnlikeCommonLoads,
@@ -99,7 +105,7 @@ pub enum NotCompared {
 
 impl NotCompared {
     /// The reasons of this version, in the order of their texts.
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::LoweredCommonLoad,
         Self::RateOfGenerator,
         Self::WithoutFigure,
@@ -112,6 +118,7 @@ impl NotCompared {
         Self::UnlikeCommonLoadsOfHost,
         Self::BelowLoad,
         Self::LonePace,
+        Self::UnlikePace,
         Self::UnlikeCommonLoads,
         Self::Changed,
         Self::Invalid,

@@ -13,6 +13,7 @@
 //! | [`sampled`] | which trials are compared, and by which figures |
 //! | `samples` | these figures with the pace of the CPUs |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
+//! | `power` | how many visits decide what has too few trials |
 //! | `pairs` | pairs of trials of one run |
 //! | [`runs`] | two saved runs |
 //! | [`hosts`] | two values of a column of a dataset, with hosts and set-ups as strata |
@@ -25,6 +26,7 @@ mod left_out;
 pub mod measure;
 pub mod note;
 mod pairs;
+mod power;
 pub mod runs;
 pub mod sampled;
 pub mod samples;
@@ -116,7 +118,8 @@ pub struct Comparison {
     pub contrasts: Vec<Contrast>,
     /// Number of tested contrasts, for which the probabilities are corrected.
     pub tested: usize,
-    /// Visits per set-up and side with which each contrast could become significant; absent if each could already.
+    /// Visits per set-up and side that decide most of the contrasts of single set-ups with too few trials, if further trials are like those
+    /// that ran; absent if none has too few, or if no reasonable number of visits does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits_needed: Option<u32>,
     /// Set-ups that only the earlier run has.
@@ -157,7 +160,7 @@ impl Comparison {
             note_facts: Vec::new(),
             disturbed: false,
             damaged: false,
-            visits_needed: contrast::visits_needed(&contrasts, paired),
+            visits_needed: None,
             contrasts,
             tested,
             only_then: Vec::new(),

@@ -7,7 +7,7 @@ use super::left_out::{LeftOut, NotCompared};
 use super::sampled::SampledTrial;
 use super::samples::{self, Fastest, Sample};
 use super::setup::{Field, Setup};
-use super::{Comparison, Inputs, Thresholds};
+use super::{Comparison, Inputs, Thresholds, power};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
@@ -63,7 +63,8 @@ fn of_methods(
         left_out.push(LeftOut { subject: both, because: NotCompared::UnequalPair, trials: unusable_trials });
     }
     let inputs = Inputs { paired: true, matched: &matched, thresholds, left_out };
-    Comparison::new([then.to_string(), now.to_string()], inputs)
+    let comparison = Comparison::new([then.to_string(), now.to_string()], inputs);
+    Comparison { visits_needed: power::visits_needed(&comparison, &matched), ..comparison }
 }
 
 /// One figure of both trials of a pair.

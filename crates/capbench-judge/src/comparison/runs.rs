@@ -1,7 +1,7 @@
 //! Compares two runs, set-up by set-up.
 //!
-//! - A pace is how much slower than its fastest loop a CPU was in a trial, in a few classes. Trials of one pace form a stratum:
-//!   only these are compared, so that a slower clock is no difference of the runs.
+//! - A pace is how much slower than its fastest loop a CPU was in a trial, in a few classes, by one timing. Trials of one pace form a
+//!   stratum: only these are compared, so that a slower clock is no difference of the runs.
 //! - A common load is the load at which a bench compares CPU times. It is chosen by the trials, and CPU time per packet depends
 //!   on it, so figures of unlike common loads are left out.
 //!
@@ -19,9 +19,9 @@ use self::samples::{Samples, ignore_equal_capture_settings};
 use crate::comparison::contrast::{Matched, NOW, Stratum, THEN, TrialValue, remove_those_of_generator};
 use crate::comparison::measure::Measure;
 use crate::comparison::sampled::are_loads_unlike;
-use crate::comparison::samples::{Fastest, PACES, Sample};
+use crate::comparison::samples::{Fastest, PACES, Pace, Sample, Timing};
 use crate::comparison::setup::{Field, Setup};
-use crate::comparison::{Comparison, Inputs, LeftOut, NotCompared, Thresholds};
+use crate::comparison::{Comparison, Inputs, LeftOut, NotCompared, Thresholds, power};
 use crate::error::{JudgeError, Result};
 use crate::run::RunFacts;
 
@@ -61,28 +61,25 @@ pub fn of_runs(
         let left_out = left_out.iter().map(LeftOut::to_string).collect();
         return Err(JudgeError::NothingInCommon { commands, left_out });
     }
-    left_out.extend(remove_lone_paces(&mut matched));
+    left_out.extend(remove_lone_paces(&mut matched, runs));
     left_out.extend(remove_those_of_generator(&mut matched, "A and B"));
     let inputs = Inputs { paired: false, matched: &matched, thresholds, left_out };
+    let comparison = Comparison::new(SIDES.map(String::from), inputs);
     Ok(Comparison {
+        visits_needed: power::visits_needed(&comparison, &matched),
         disturbed: runs.iter().any(|run| circumstances::is_disturbed(run)),
-        damaged: runs.iter().any(|run| is_changed(run)),
+        damaged: runs.iter().any(|run| circumstances::is_damaged(run)),
         difference_facts: circumstances::differences(then, now, across),
         note_facts: circumstances::notes(then, now),
         only_then: only_in(&then_samples, &now_samples),
         only_now: only_in(&now_samples, &then_samples),
-        ..Comparison::new(SIDES.map(String::from), inputs)
+        ..comparison
     })
 }
 
 /// Whether the two are one run, or copies of it.
 fn are_one_run(then: &RunFacts<'_>, now: &RunFacts<'_>) -> bool {
     !then.trials.is_empty() && then.started_unix_s == now.started_unix_s && then.trials == now.trials
-}
-
-/// Whether somebody changed the file of a run after it was written.
-fn is_changed(run: &RunFacts<'_>) -> bool {
-    run.trials.iter().any(|trial| !trial.ledger_sums_up())
 }
 
 /// The figures of both runs. Where the hosts have the same CPU, the speed of a CPU is relative to its fastest loop in both runs.
@@ -142,26 +139,57 @@ fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
     all
 }
 
+/// Trials of a run at whose pace the other run has none of the same set-up.
+#[derive(Default)]
+struct LoneTrials {
+    /// The other run times the speed of CPUs in the same way.
+    like: BTreeSet<u32>,
+    /// The other run times it in the other way only.
+    unlike: BTreeSet<u32>,
+}
+
 /// Removes the trials at whose pace the other run has no trial of the same set-up, and counts them.
-fn remove_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
-    let mut lone: [BTreeSet<u32>; 2] = Default::default();
+fn remove_lone_paces(matched: &mut Vec<Matched>, runs: [&RunFacts<'_>; 2]) -> Vec<LeftOut> {
+    let timings = runs.map(timings_of);
+    let mut lone: [LoneTrials; 2] = Default::default();
     for figure in &mut *matched {
-        for stratum in figure.strata.iter().filter(|stratum| has_empty_side(stratum)) {
-            for (lone, values) in lone.iter_mut().zip(stratum) {
-                lone.extend(values.iter().map(|value| value.trial));
+        for (pace, stratum) in figure.strata.iter().enumerate() {
+            if !has_empty_side(stratum) {
+                continue;
+            }
+            let timing = Pace::timing(pace);
+            for (side, values) in stratum.iter().enumerate() {
+                let of_other_run = &timings[THEN + NOW - side];
+                let is_unlike = timing.is_some_and(|timing| !of_other_run.contains(&timing));
+                let trials = if is_unlike && !of_other_run.is_empty() {
+                    &mut lone[side].unlike
+                } else {
+                    &mut lone[side].like
+                };
+                trials.extend(values.iter().map(|value| value.trial));
             }
         }
         figure.strata.retain(|stratum| !has_empty_side(stratum));
     }
     matched.retain(|figure| !figure.strata.is_empty());
     let mut left_out = Vec::new();
-    for (side, trials) in SIDES.iter().zip(lone) {
-        if !trials.is_empty() {
-            let because = NotCompared::LonePace;
-            left_out.push(LeftOut { subject: (*side).into(), because, trials: trials.len() as u32 });
+    for (side, LoneTrials { like, unlike }) in SIDES.iter().zip(lone) {
+        for (because, trials) in [(NotCompared::LonePace, like), (NotCompared::UnlikePace, unlike)] {
+            if !trials.is_empty() {
+                left_out.push(LeftOut { subject: (*side).into(), because, trials: trials.len() as u32 });
+            }
         }
     }
     left_out
+}
+
+/// How a run timed the speed of CPUs: in both ways if another version went on with it.
+fn timings_of(run: &RunFacts<'_>) -> BTreeSet<Timing> {
+    let mut timings = BTreeSet::new();
+    for cpu in run.trials.iter().flat_map(|trial| &trial.disturbance.cpus) {
+        timings.extend(cpu.core_speed.as_ref().map(Timing::of_speed));
+    }
+    timings
 }
 
 fn has_empty_side(stratum: &Stratum) -> bool {

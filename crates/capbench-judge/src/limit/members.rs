@@ -12,7 +12,7 @@
 
 use super::{Limit, is_receive_work};
 use crate::sustained::buffered_frames;
-use crate::thresholds::{BUSY_CPU_SHARE, LASTING_LOSS, UNEQUAL_MEMBER_EXCESS};
+use crate::thresholds::{BUSY_CPU_SHARE, BUSY_MEMBER_SHARE, LASTING_LOSS, UNEQUAL_MEMBER_EXCESS};
 
 use capbench_model::members::Member;
 use capbench_model::places::Place;
@@ -110,7 +110,7 @@ fn among_members(fit: &ScalabilityFit, members: f64) -> Limit {
 fn is_at_its_limit(trial: &TrialResult, member: &Member) -> bool {
     let loses = member.lost().is_some_and(|lost| lost as f64 > LASTING_LOSS * member.arrived() as f64);
     let is_behind = member.lost().is_none() || buffered_frames(trial, 1) > 0;
-    loses || is_behind && member.cpu_ns as f64 * 1e-9 >= BUSY_CPU_SHARE * trial.sending_s
+    loses || is_behind && member.cpu_ns as f64 * 1e-9 >= BUSY_MEMBER_SHARE * trial.sending_s
 }
 
 #[cfg(test)]
@@ -185,8 +185,11 @@ mod tests {
         let profile = Profile { load_independent: false, ..profile("packet-v3+members=2") };
         let slowed = TrialResult { profile, ..trial(free()) };
         assert_eq!(Limit::of_members(&[&slowed]), Limit::Unknown, "the kernel may slow the sender");
-        let idle = CpuAccount { kernel_ns: Some(1000), ..CpuAccount::default() };
-        assert_eq!(Limit::of_members(&[&TrialResult { cpu: idle, ..slowed }]), Limit::Load);
+        for kernel_ns in [1000, 800_000_000] {
+            let has_time = CpuAccount { kernel_ns: Some(kernel_ns), ..CpuAccount::default() };
+            let trial = TrialResult { cpu: has_time, ..slowed.clone() };
+            assert_eq!(Limit::of_members(&[&trial]), Limit::Load);
+        }
     }
 
     #[test]

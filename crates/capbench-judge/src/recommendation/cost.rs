@@ -5,7 +5,7 @@ use capbench_model::trial::{Phase, TrialResult};
 
 use super::{Cost, Entrant};
 use crate::sustained::is_delivered;
-use crate::thresholds::{COST_RANGE_ERROR, SINGLE_TRIAL_COST_ERROR};
+use crate::thresholds::{COST_RANGE_ERROR, LEAST_COST_ERROR};
 
 impl Cost {
     /// The cost of a method at a load. `None` if it did not sustain it, or was not measured there.
@@ -59,7 +59,7 @@ fn is_for_costs(trial: &TrialResult) -> bool {
 
 /// Half the width of the interval of the visits, at least what a single trial can differ from the next one.
 fn spread(estimate: &Estimate) -> f64 {
-    estimate.half_width().max(estimate.median * SINGLE_TRIAL_COST_ERROR)
+    estimate.half_width().max(estimate.median * LEAST_COST_ERROR)
 }
 
 /// The equal load of a set-up: the lowest common load, because a load that a method did not sustain was lowered.

@@ -13,16 +13,20 @@
 //! | `choice` | the best of several methods with equal limits |
 //! | [`turns`] | the best method at one load, by trials in turns |
 //! | `by_turns` | what the trials in turns change of the order and the conclusion |
+//! | `certain` | which method to use as far as that is certain |
 //! | `settle` | the command that settles which of several is better |
 
 mod bounds;
 mod by_turns;
+mod certain;
 mod choice;
 mod cost;
 mod limiting;
 mod rank;
 mod settle;
 pub mod turns;
+
+pub use certain::CertainChoice;
 
 use crate::limit::Limit;
 use crate::sustained::{Sustains, is_as_high, is_higher};

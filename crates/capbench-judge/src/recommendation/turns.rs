@@ -15,8 +15,8 @@ use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
 use crate::thresholds::{
-    REPORTED_CHANGE, TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LEVEL, TURNS_LOOKS,
-    TURNS_NOT_BETTER_LEVEL,
+    TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LEVEL, TURNS_LOOKS, TURNS_NOT_BETTER_LEVEL,
+    TURNS_REPORTED,
 };
 use table::{Contrast, Measure, Table, captured_share};
 
@@ -42,11 +42,18 @@ pub struct InTurns {
     pub rounds: u32,
     /// Share of the intended frames that it captured: the median of the rounds.
     pub captured: Estimate,
+    /// The same share as a multiple of that of the first method. Absent for the first, if unknown, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_captured: Option<Multiple>,
     /// CPU time per packet, application and kernel, as a multiple of that of the first method. Absent for the first, and if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_cost: Option<Multiple>,
     /// What the rounds show of it.
     pub relation: RelationToFirst,
+    /// Whether they show how it compares with the first; of the first, that no other method is better by enough to matter. Absent in
+    /// older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_decided: Option<bool>,
 }
 
 /// A multiple of a figure of the first method, by the rounds in which both ran.
@@ -192,14 +199,17 @@ impl Judgement {
         let mut methods = Vec::new();
         for column in order {
             let Some(captured) = table.captured(column) else { continue };
+            let relation = self.relation(table, column);
             methods.push(InTurns {
                 method: table.methods[column].clone(),
                 rounds: captured.repeats,
                 captured,
-                relative_cost: Contrast::between(table, Measure::Cost, self.first, column)
-                    .filter(|_| column != self.first)
-                    .map(|contrast| contrast.multiple()),
-                relation: self.relation(table, column),
+                relative_captured: self
+                    .advantage_over(table, Measure::Captured, column)
+                    .map(Multiple::inverse),
+                relative_cost: self.advantage_over(table, Measure::Cost, column),
+                relation,
+                is_decided: Some(self.decides(relation)),
             });
         }
         Turns {
@@ -208,6 +218,22 @@ impl Judgement {
             judged_rounds: self.rounds as u32,
             methods,
         }
+    }
+
+    fn decides(&self, relation: RelationToFirst) -> bool {
+        match relation {
+            RelationToFirst::First => self.rounds > 0 && self.may_be_better.is_empty(),
+            RelationToFirst::Equal | RelationToFirst::Below { .. } => true,
+            RelationToFirst::Open { .. } => false,
+        }
+    }
+
+    /// How much better the first method is than another one in a figure.
+    fn advantage_over(&self, table: &Table, measure: Measure, column: usize) -> Option<Multiple> {
+        if column == self.first {
+            return None;
+        }
+        Some(Contrast::between(table, measure, self.first, column)?.multiple())
     }
 
     fn relation(&self, table: &Table, column: usize) -> RelationToFirst {
@@ -316,7 +342,7 @@ fn are_within(contrasts: &[Option<Contrast>; 2], margin: f64) -> bool {
 
 /// Whether the candidate is better by enough to be reported.
 fn is_ahead(contrast: &Contrast) -> bool {
-    contrast.middle >= REPORTED_CHANGE.ln_1p()
+    contrast.middle >= TURNS_REPORTED.ln_1p()
 }
 
 impl Turns {
@@ -342,6 +368,13 @@ impl Turns {
         let first_lost = 1.0 - self.methods.first()?.captured.median;
         let lost = 1.0 - self.find(method)?.captured.median;
         (first_lost > 0.0).then(|| lost / first_lost)
+    }
+}
+
+impl Multiple {
+    /// The multiple with both methods exchanged.
+    fn inverse(self) -> Self {
+        Self { middle: self.middle.recip(), low: self.high.map(f64::recip), high: self.low.map(f64::recip) }
     }
 }
 

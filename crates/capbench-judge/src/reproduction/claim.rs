@@ -29,11 +29,11 @@ use self::effect::EffectRule;
 use self::onset::Onset;
 use self::search::Search;
 use self::share::Share;
-use crate::reproduction::judging::{Chance, RuleAnswer, judgement, judgement_at_any_load};
+use crate::reproduction::judging::{Chance, JudgedClaim, RuleAnswer, judgement, judgement_at_any_load};
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
-use crate::reproduction::{Answer, ClaimEvidence, ClaimText, Judgement};
+use crate::reproduction::{Answer, ClaimEvidence, ClaimText};
 use capbench_model::saved::SavedMethod;
 
 /// A claim of a publication, and the rule that judges it.
@@ -86,7 +86,7 @@ struct Group<'m> {
 
 impl Claim {
     /// The answer. For Dain's effects, one answer for all methods with the same result.
-    pub fn judge(&self, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
+    pub fn judge(&self, measured: &MeasuredSteps<'_>) -> Vec<JudgedClaim> {
         if let Some(untestable) = self.why_not_testable(measured) {
             return vec![untestable];
         }
@@ -103,7 +103,7 @@ impl Claim {
     }
 
     /// The answer if the method that the claim needs cannot run here.
-    fn why_not_testable(&self, measured: &MeasuredSteps<'_>) -> Option<Judgement> {
+    fn why_not_testable(&self, measured: &MeasuredSteps<'_>) -> Option<JudgedClaim> {
         let method = self.needs.as_ref()?;
         let reason = measured.why_left_out(method)?;
         let answer = RuleAnswer {
@@ -111,11 +111,12 @@ impl Claim {
             evidence: ClaimEvidence::CannotRun { method: method.clone(), because: reason.into() },
             visits: Vec::new(),
             chance: Chance::Unknown,
+            noise_explains: false,
         };
         Some(judgement_at_any_load(&self.claim, answer))
     }
 
-    fn judgement(&self, answer: RuleAnswer<'_>) -> Judgement {
+    fn judgement(&self, answer: RuleAnswer<'_>) -> JudgedClaim {
         if self.at_what_was_sent.contains(&answer.answer) {
             judgement_at_any_load(&self.claim, answer)
         } else {

@@ -8,6 +8,7 @@ use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::{Answer, ClaimEvidence, Judgement};
 use crate::sustained::is_published_load_sent;
 use capbench_model::statistics::least_by_chance;
+use capbench_model::thresholds::FALSE_ALARMS;
 
 /// How an answer follows from visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(crate) enum Chance {
     Apart,
     /// All visits are on one side of a limit.
     Limit,
+    /// Most visits are on one side of those of another method or of a limit: by a test.
+    Tested,
     /// In another way, or within a margin: the probability of chance is unknown.
     Unknown,
 }
@@ -30,6 +33,7 @@ impl Chance {
             Self::Apart => Some(least_by_chance([(visits, visits)])),
             // Each visit is on one of two sides of the limit, like one of two trials: twice all are on the same one.
             Self::Limit => Some(least_by_chance(vec![(1, 1); visits])),
+            Self::Tested => Some(FALSE_ALARMS),
             Self::Unknown => None,
         }
     }
@@ -43,28 +47,41 @@ pub(crate) struct RuleAnswer<'m> {
     pub(crate) visits: Vec<Visits<'m>>,
     /// How it follows from them.
     pub(crate) chance: Chance,
+    /// Whether it may be so only because the host was disturbed. Work of others takes frames away and gives none, and trials that took turns
+    /// met the same.
+    pub(crate) noise_explains: bool,
+}
+
+/// The answer to a claim, before it is known what the host did during its trials.
+#[derive(Debug)]
+pub struct JudgedClaim {
+    /// The answer so far.
+    pub(crate) judgement: Judgement,
+    /// Whether it may be so only because the host was disturbed.
+    pub(crate) noise_explains: bool,
 }
 
 /// The judgement of a claim by this answer. There is no answer if the generator did not reach the load of the publication.
-pub(crate) fn judgement(claim: &str, answer: RuleAnswer<'_>) -> Judgement {
+pub(crate) fn judgement(claim: &str, answer: RuleAnswer<'_>) -> JudgedClaim {
     let mut short: BTreeSet<u32> = BTreeSet::new();
     for trial in answer.visits.iter().flat_map(|visits| &visits.trials) {
         if !is_published_load_sent(trial) {
             short.insert(trial.number);
         }
     }
-    let mut judgement = judgement_at_any_load(claim, answer);
+    let mut judged = judgement_at_any_load(claim, answer);
+    let judgement = &mut judged.judgement;
     if !short.is_empty() {
         let all_trials = judgement.trials.len();
-        let withdraws = withdraw(&mut judgement);
+        let withdraws = withdraw(judgement);
         judgement.evidence.push(ClaimEvidence::LoadNotReached { trials: short.len(), all_trials, withdraws });
     }
-    judgement
+    judged
 }
 
 /// The same for an answer that is valid at any sent load.
-pub(crate) fn judgement_at_any_load(claim: &str, answer: RuleAnswer<'_>) -> Judgement {
-    let RuleAnswer { answer, evidence, visits: operands, chance } = answer;
+pub(crate) fn judgement_at_any_load(claim: &str, answer: RuleAnswer<'_>) -> JudgedClaim {
+    let RuleAnswer { answer, evidence, visits: operands, chance, noise_explains } = answer;
     let mut visits: Option<u32> = None;
     let mut trials: Vec<u32> = Vec::new();
     for operand in operands.iter().filter(|operand| !operand.trials.is_empty()) {
@@ -78,20 +95,33 @@ pub(crate) fn judgement_at_any_load(claim: &str, answer: RuleAnswer<'_>) -> Judg
     }
     let chance = visits.and_then(|visits| chance.probability(visits));
     let evidence = vec![evidence];
-    Judgement { claim: claim.into(), answer, text: String::new(), evidence, trials, visits, chance }
+    let judgement =
+        Judgement { claim: claim.into(), answer, text: String::new(), evidence, trials, visits, chance };
+    JudgedClaim { judgement, noise_explains }
 }
 
-/// Withdraws an answer. Returns whether there was one.
+/// Withdraws an answer, and the finding that nothing is lost which could answer. Returns whether there was one.
 fn withdraw(judgement: &mut Judgement) -> bool {
-    let is_answer = matches!(judgement.answer, Answer::Holds | Answer::Changed);
+    let is_answer = judgement.answer != Answer::Inconclusive;
     if is_answer {
         judgement.answer = Answer::Inconclusive;
     }
     is_answer
 }
 
-/// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the evidence reports that.
-pub fn note_disturbance(judgement: &mut Judgement, done: &[Done]) {
+impl JudgedClaim {
+    /// The judgement with what the host did during its trials, the visits that support it, and the probability of chance.
+    pub fn concluded(self, done: &[Done]) -> Judgement {
+        let Self { mut judgement, noise_explains } = self;
+        note_disturbance(&mut judgement, noise_explains, done);
+        note_chance(&mut judgement);
+        judgement
+    }
+}
+
+/// Withdraws an answer that noise explains if the host disturbed more than half of the trials. Otherwise the evidence only reports how many
+/// it disturbed.
+fn note_disturbance(judgement: &mut Judgement, noise_explains: bool, done: &[Done]) {
     let all_trials = judgement.trials.len();
     let mut disturbed = 0;
     let mut slow = 0;
@@ -108,12 +138,12 @@ pub fn note_disturbance(judgement: &mut Judgement, done: &[Done]) {
     if disturbed == 0 {
         return;
     }
-    let withdraws = disturbed * 2 > all_trials && withdraw(judgement);
+    let withdraws = noise_explains && disturbed * 2 > all_trials && withdraw(judgement);
     judgement.evidence.push(ClaimEvidence::Disturbed { trials: disturbed, all_trials, withdraws });
 }
 
 /// Adds the visits that support an answer, and the probability of chance.
-pub fn note_chance(judgement: &mut Judgement) {
+fn note_chance(judgement: &mut Judgement) {
     if !matches!(judgement.answer, Answer::Holds | Answer::Changed) {
         judgement.chance = None;
         return;
@@ -127,7 +157,8 @@ mod tests {
     use std::time::Duration;
 
     use super::{
-        Chance, Done, RuleAnswer, Visits, judgement, judgement_at_any_load, note_chance, note_disturbance,
+        Chance, Done, JudgedClaim, RuleAnswer, Visits, judgement, judgement_at_any_load, note_chance,
+        note_disturbance,
     };
     use crate::reproduction::{Answer, ClaimEvidence, ClaimText, Judgement};
     use capbench_model::disturbance::{CpuDisturbance, Disturbance};
@@ -159,7 +190,12 @@ mod tests {
     }
 
     /// The answer over `trials` trials, of which `disturbed` were disturbed, and what was added to its evidence.
-    fn judged(answer: Answer, trials: u32, disturbed: u32) -> (Answer, Vec<ClaimEvidence>) {
+    fn judged(
+        answer: Answer,
+        trials: u32,
+        disturbed: u32,
+        noise_explains: bool,
+    ) -> (Answer, Vec<ClaimEvidence>) {
         let of_step = (1..=trials).map(|number| trial(number, number <= disturbed)).collect();
         let mut judgement = Judgement {
             claim: "It is so.".into(),
@@ -170,16 +206,21 @@ mod tests {
             visits: Some(2),
             chance: None,
         };
-        note_disturbance(&mut judgement, &[Done { trials: of_step, ..Done::default() }]);
+        note_disturbance(&mut judgement, noise_explains, &[Done { trials: of_step, ..Done::default() }]);
         (judgement.answer, judgement.evidence)
     }
 
     #[test]
     fn disturbance_of_more_than_half_of_the_trials_withdraws_the_answer() {
-        assert_eq!(judged(Answer::Holds, 4, 0), (Answer::Holds, Vec::new()));
-        assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, disturbed(2, false)));
-        assert_eq!(judged(Answer::Holds, 4, 3), (Answer::Inconclusive, disturbed(3, true)));
-        assert_eq!(judged(Answer::Inconclusive, 4, 4), (Answer::Inconclusive, disturbed(4, false)));
+        assert_eq!(judged(Answer::Holds, 4, 0, true), (Answer::Holds, Vec::new()));
+        assert_eq!(judged(Answer::Changed, 4, 2, true), (Answer::Changed, disturbed(2, false)));
+        assert_eq!(judged(Answer::Holds, 4, 3, true), (Answer::Inconclusive, disturbed(3, true)));
+        assert_eq!(judged(Answer::Inconclusive, 4, 4, true), (Answer::Inconclusive, disturbed(4, false)));
+        assert_eq!(
+            judged(Answer::Holds, 4, 4, false),
+            (Answer::Holds, disturbed(4, false)),
+            "noise does not explain it"
+        );
     }
 
     #[test]
@@ -194,6 +235,7 @@ mod tests {
             (Chance::Limit, 2, Some(2.0)),
             (Chance::Limit, 4, Some(8.0)),
             (Chance::Limit, 6, Some(32.0)),
+            (Chance::Tested, 9, Some(20.0)),
             (Chance::Unknown, 6, None),
         ] {
             let probability = chance.probability(visits);
@@ -210,7 +252,8 @@ mod tests {
             (Answer::Inconclusive, Chance::Apart, false, None),
         ] {
             let visits = vec![Visits::from_trials(&trials), Visits::from_trials(&trials)];
-            let mut judgement = judgement("So.", RuleAnswer { answer, evidence: figures(), visits, chance });
+            let answered = RuleAnswer { answer, evidence: figures(), visits, chance, noise_explains: false };
+            let JudgedClaim { mut judgement, .. } = judgement("So.", answered);
             note_chance(&mut judgement);
             assert_eq!((judgement.trials.as_slice(), judgement.visits), (&[1, 2][..], Some(2)));
             let visits = ClaimEvidence::Visits { visits: 2, chance: probability };
@@ -224,16 +267,22 @@ mod tests {
         // 989 of 1000 are below what counts as reached, 990 are not.
         for (sent, answer) in [(989, Answer::Inconclusive), (990, Answer::Holds)] {
             let short = TrialResult { intended: 1000, sent, ..trial(1, false) };
-            let judged = judgement("So.", holds(&short));
+            let judged = judgement("So.", holds(&short)).judgement;
             assert_eq!(judged.answer, answer, "{judged:?}");
             let not_reached = ClaimEvidence::LoadNotReached { trials: 1, all_trials: 1, withdraws: true };
             assert_eq!(judged.evidence.contains(&not_reached), sent < 990);
-            assert_eq!(judgement_at_any_load("So.", holds(&short)).answer, Answer::Holds);
+            assert_eq!(judgement_at_any_load("So.", holds(&short)).judgement.answer, Answer::Holds);
         }
     }
 
     fn holds(trial: &TrialResult) -> RuleAnswer<'_> {
         let visits = vec![Visits::from_trials([trial])];
-        RuleAnswer { answer: Answer::Holds, evidence: figures(), visits, chance: Chance::Limit }
+        RuleAnswer {
+            answer: Answer::Holds,
+            evidence: figures(),
+            visits,
+            chance: Chance::Limit,
+            noise_explains: true,
+        }
     }
 }

@@ -177,7 +177,7 @@ impl<'m> MeasuredSteps<'m> {
 /// Numbers of the selected trials of a sweep. A trial's profile does not contain the varied parameter.
 fn swept_trials(sweep: &SweepOutcome, step: &StepFacts, select: &Select) -> Vec<u32> {
     let mut numbers = Vec::new();
-    let point = select.at.and_then(|at| step.points.iter().position(|point| *point == at));
+    let point = select.at.and_then(|at| step.points_here.iter().position(|point| *point == at));
     for series in &sweep.series {
         if select.method.as_ref().is_some_and(|method| *method != series.method) {
             continue;

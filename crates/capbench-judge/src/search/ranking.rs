@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::bound::Bound;
 use super::goal_result::{GoalResult, Status};
 use super::outcome::SearchOutcome;
-use crate::thresholds::SEARCH_ORDER_FALSE_ALARMS;
+use crate::thresholds::{MOST_ADVISED_SEARCHES, SEARCH_ORDER_FALSE_ALARMS};
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
@@ -32,6 +32,8 @@ pub struct Ranking {
     pub methods: Vec<Ranked>,
     /// For each method but the last: the corrected probability that chance puts it this far above the next one.
     by_chance: Vec<f64>,
+    /// Number of comparisons of the run, which share the probability of a false one.
+    comparisons: usize,
     /// Searches per method needed to distinguish this number of methods and goals.
     pub needed: usize,
 }
@@ -118,6 +120,7 @@ fn rankings_in_scene(searches: &[&SearchOutcome]) -> Vec<Ranking> {
                 work: first.work.clone(),
                 methods,
                 by_chance: Vec::new(),
+                comparisons: 0,
                 needed: 0,
             });
         }
@@ -182,9 +185,11 @@ fn compare_methods(rankings: &mut [Ranking]) {
         }
     }
     let chances: Vec<f64> = all.iter().map(|compared| compared.by_chance).collect();
-    let needed = needed(all.len());
+    let comparisons = all.len();
+    let needed = searches_to_distinguish(comparisons);
     for (compared, by_chance) in all.iter().zip(holm::corrected(&chances)) {
         let ranking = &mut rankings[compared.ranking];
+        ranking.comparisons = comparisons;
         ranking.needed = needed;
         // The comparisons of a ranking begin with its first method, so neighbours come in the order of their ranks.
         if compared.are_neighbours {
@@ -194,7 +199,7 @@ fn compare_methods(rankings: &mut [Ranking]) {
 }
 
 /// Searches per method with which the clearest order is distinguished among this number of comparisons.
-fn needed(comparisons: usize) -> usize {
+pub fn searches_to_distinguish(comparisons: usize) -> usize {
     let level = SEARCH_ORDER_FALSE_ALARMS / comparisons.max(1) as f64;
     let mut searches = 2;
     while least_by_chance([(searches, searches)]) > level {
@@ -214,6 +219,23 @@ impl Ranking {
         self.fewest() >= self.needed
     }
 
+    /// How many searches of each method show that the first is above the second, if further ones are like these. `None` if no reasonable number
+    /// does.
+    fn searches_that_decide(&self) -> Option<usize> {
+        let [first, second, ..] = &self.methods[..] else { return None };
+        let pairs = (first.lower.len() * second.upper.len()).max(1) as f64;
+        let contrary_share = ranks::against(&second.upper, &first.lower) as f64 / pairs;
+        let level = SEARCH_ORDER_FALSE_ALARMS / self.comparisons.max(1) as f64;
+        for searches in self.needed..=MOST_ADVISED_SEARCHES {
+            let contrary = (contrary_share * (searches * searches) as f64).ceil() as usize;
+            let by_chance = ranks::by_chance(contrary, &[Stratum { low: searches, high: searches }]);
+            if 2.0 * by_chance <= level {
+                return Some(searches);
+            }
+        }
+        None
+    }
+
     /// Whether a method is above the next by more than chance explains; `None` if there are too few searches.
     pub fn is_above_next(&self, nth: usize) -> Option<bool> {
         if !self.has_enough_searches() {
@@ -231,7 +253,7 @@ impl Ranking {
 pub struct FirstPlace {
     /// Whether the first method is above the second one by more than chance explains.
     pub is_distinguished: bool,
-    /// How many searches of each method can show it, if there are too few.
+    /// How many searches of each method show it, if there are too few, and if further ones are like these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed_searches: Option<usize>,
 }
@@ -258,7 +280,10 @@ impl FirstPlace {
         })?;
         Some(Self {
             is_distinguished: ranking.is_above_next(0) == Some(true),
-            needed_searches: (!ranking.has_enough_searches()).then_some(ranking.needed),
+            needed_searches: match ranking.has_enough_searches() {
+                true => None,
+                false => ranking.searches_that_decide(),
+            },
         })
     }
 }
@@ -403,28 +428,48 @@ impl Repeated {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ranked, Ranking};
+    use super::{Ranked, Ranking, searches_to_distinguish};
 
-    #[test]
-    fn a_method_is_above_the_next_if_chance_explains_it_in_fewer_than_one_of_20_cases() {
+    /// A ranking of two methods with these bounds.
+    fn ranking(first: &[f64], second: &[f64]) -> Ranking {
         let mut methods = Vec::new();
-        for (method, pps) in [("packet-v3", 2e5), ("recv", 1e5)] {
+        for (method, bounds) in [("packet-v3", first), ("recv", second)] {
             methods.push(Ranked {
                 method: method.into(),
-                lower: vec![pps; 2],
-                upper: vec![pps; 2],
+                lower: bounds.to_vec(),
+                upper: bounds.to_vec(),
                 trials: Vec::new(),
             });
         }
-        let mut ranking = Ranking {
+        Ranking {
             goal: "ndr".into(),
             frame_size: None,
             placement: None,
             work: None,
             methods,
             by_chance: Vec::new(),
-            needed: 2,
-        };
+            comparisons: 1,
+            needed: searches_to_distinguish(1),
+        }
+    }
+
+    #[test]
+    fn searches_are_named_that_decide_if_further_ones_are_like_these() {
+        let far_apart = ranking(&[5.0, 6.0, 7.0], &[1.0, 2.0, 3.0]);
+        assert_eq!(far_apart.searches_that_decide(), Some(4));
+        let near = ranking(&[3.0, 6.0, 7.0], &[1.0, 2.0, 4.0]);
+        assert_eq!(
+            near.searches_that_decide(),
+            Some(6),
+            "a ninth of the pairs contradict: 4 of 36, and 5 may"
+        );
+        let mixed = ranking(&[1.0, 6.0, 7.0], &[2.0, 5.0, 6.5]);
+        assert_eq!(mixed.searches_that_decide(), None, "more of these show nothing");
+    }
+
+    #[test]
+    fn a_method_is_above_the_next_if_chance_explains_it_in_fewer_than_one_of_20_cases() {
+        let mut ranking = Ranking { needed: 2, ..ranking(&[2e5; 2], &[1e5; 2]) };
         for (by_chance, is_above) in [(0.048, true), (0.052, false)] {
             ranking.by_chance = vec![by_chance];
             assert_eq!(ranking.is_above_next(0), Some(is_above), "{by_chance}");

@@ -14,7 +14,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::buffered_frames;
-use crate::thresholds::{LASTING_LOSS, LASTING_LOSS_WINDOWS, MOMENTARY_LOSS_DENSITY, STALL_WINDOWS};
+use crate::thresholds::{FEW_MOMENTS_WINDOWS, LASTING_LOSS, LASTING_LOSS_WINDOWS, MOMENTARY_LOSS_DENSITY};
 use capbench_model::loss_pattern::windows_in;
 use capbench_model::trial::TrialResult;
 
@@ -99,7 +99,7 @@ impl Moments {
 
     /// Whether there were losses, in few of the windows.
     pub(crate) fn are_few(self) -> bool {
-        self.lossy_windows > 0 && self.lossy_windows * STALL_WINDOWS < self.windows
+        self.lossy_windows > 0 && self.lossy_windows * FEW_MOMENTS_WINDOWS < self.windows
     }
 }
 

@@ -16,7 +16,7 @@ use crate::work::{LoopTimes, OfThread, time_loop, wait_loop};
 use capbench_model::disturbance::{CoreClock, CoreSpeed};
 
 /// Length of the first measurement on some CPUs; it must include moments without slowdown.
-const FIRST: Duration = Duration::from_millis(150);
+const FIRST: Duration = Duration::from_millis(50);
 /// Length of the measurements before and after a trial: long enough that a single interrupt does not matter.
 const BESIDE_TRIAL: Duration = Duration::from_millis(4);
 

@@ -255,7 +255,7 @@ fn pps(rate: f64) -> Load {
 fn check_all(cases: impl IntoIterator<Item = Case>) {
     let cases: Vec<_> = cases.into_iter().collect();
     let Some(()) = privileges() else { return };
-    let mut laboratory = live(virtual_link()).with_tracer();
+    let mut laboratory = live(virtual_link()).with_tracer().tracing_always();
     println!(
         "| fault | intensity | method | place | sent | injected | witness | booked | elsewhere | unexplained |"
     );

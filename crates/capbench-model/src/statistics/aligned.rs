@@ -66,7 +66,7 @@ pub fn test(strata: &[Groups], shift: f64) -> Tails {
 }
 
 /// A faster version for many shifts.
-fn test_quickly(strata: &[Groups], shift: f64) -> Tails {
+pub fn test_quickly(strata: &[Groups], shift: f64) -> Tails {
     let ranked = rank(strata, shift);
     if effort(&ranked) <= EXACT_AT_ENDS { counted(&ranked) } else { by_normal(&ranked) }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::LEVEL;
+use super::{LEVEL, sign_test};
 
 /// What the interval around a median is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -74,13 +74,7 @@ fn middle(sorted: &[f64]) -> Option<f64> {
 
 /// The probability that the `rank`-th smallest and largest of n enclose the median.
 fn level(n: usize, rank: usize) -> f64 {
-    let mut term = 0.5_f64.powi(n as i32);
-    let mut below = 0.0;
-    for heads in 0..rank {
-        below += term;
-        term *= (n - heads) as f64 / (heads + 1) as f64;
-    }
-    1.0 - 2.0 * below
+    1.0 - 2.0 * sign_test(rank - 1, n)
 }
 
 #[cfg(test)]

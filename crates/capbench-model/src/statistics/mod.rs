@@ -27,6 +27,17 @@ pub fn least_by_chance(strata: impl IntoIterator<Item = (usize, usize)>) -> f64 
     (2.0 / strata.into_iter().map(|(one, other)| ways(one, other)).product::<f64>()).min(1.0)
 }
 
+/// The probability that up to `contrary` of `values` are on one side of a limit, if each is on either side by chance (sign test).
+pub fn sign_test(contrary: usize, values: usize) -> f64 {
+    let mut term = 0.5_f64.powi(values as i32);
+    let mut sum = 0.0;
+    for nth in 0..=contrary.min(values) {
+        sum += term;
+        term *= (values - nth) as f64 / (nth + 1) as f64;
+    }
+    sum
+}
+
 /// The number of ways to divide values into two groups of these sizes.
 pub fn ways(one: usize, other: usize) -> f64 {
     (1..=one.min(other)).fold(1.0, |ways, nth| ways * (one.max(other) + nth) as f64 / nth as f64)

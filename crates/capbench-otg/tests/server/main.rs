@@ -163,7 +163,7 @@ fn crc32(octets: &[u8]) -> u32 {
 #[test]
 fn root_alone_three_ports_and_eight_flows_count_every_frame() {
     /// Of the first flow of each pair, and of the others.
-    const FRAMES: [u64; 3] = [66_000, 11_000, 11_000];
+    const FRAMES: [u64; 3] = [33_000, 5_500, 5_500];
     const FLOWS: u64 = 8;
     let Some(lab) = Lab::new(3, Duration::from_secs(600)) else { return };
     // Each port sends to the other end of its pair; a third of the flows of each.
@@ -175,8 +175,8 @@ fn root_alone_three_ports_and_eight_flows_count_every_frame() {
                 &format!("p-a{pair}"),
                 &[&format!("p-b{pair}")],
                 FRAMES[number as usize / 3],
-                // For 4 s or a little less.
-                FRAMES[number as usize / 3] / 4 + 50 * number,
+                // For 2 s or a little less.
+                FRAMES[number as usize / 3] / 2 + 50 * number,
             );
             flow["size"] = match number % 4 {
                 0 => json!({"choice": "increment", "increment": {"start": 64, "end": 256, "step": 7}}),

@@ -149,9 +149,9 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     prop_oneof![Just(Vec::new()), prop::collection::vec(change, 1..3)]
 }
 
-/// Two flows that end and one that does not, which the other port sends.
+/// Two flows that end and one that does not, which the other port sends: so slowly that its thread sleeps between two frames.
 fn config() -> Value {
-    let mut endless = flow("g", "p-b0", &["p-a0"], 1, 10_000);
+    let mut endless = flow("g", "p-b0", &["p-a0"], 1, 200);
     endless["duration"] = json!({"choice": "continuous"});
     let mut uncounted = flow("u", "p-a0", &[], 1, 1000);
     uncounted["metrics"] = json!({"enable": false});

@@ -46,6 +46,9 @@ pub struct InterfaceAccount {
     pub accepted: Option<u64>,
     /// Losses before frames reached capbench, with the counter that reports each.
     pub losses: Vec<Loss>,
+    /// What XDP programs of others took in front of the method, which is in `losses`, too; `None` if none was seen there. What
+    /// `af-xdp` itself loses at this place is in `losses` alone.
+    pub taken_by_xdp: Option<Loss>,
     /// Whether XDP programs may have taken more frames than `losses` has: that count is then a lower limit.
     pub may_be_more_by_xdp: bool,
     /// Frames that the method delivered.
@@ -103,14 +106,9 @@ impl InterfaceAccount {
         self.losses.iter().find(|loss| loss.place == Place::Stack)?.count
     }
 
-    /// What XDP programs took in front of the method; `None` if none was seen there.
-    pub fn taken_by_xdp(&self) -> Option<&Loss> {
-        self.losses.iter().find(|loss| loss.place == Place::Xdp)
-    }
-
     /// Frames that XDP programs took in front of the method, or at least; `None` where that is unknown, or none was seen.
     pub fn lost_by_xdp(&self) -> Option<u64> {
-        self.taken_by_xdp()?.count
+        self.taken_by_xdp.as_ref()?.count
     }
 
     /// Frames lost at the queues of workers; `None` without any.

@@ -14,7 +14,7 @@ use capbench_judge::comparison::note::{ComparisonNote, RunSide};
 use capbench_judge::comparison::{
     Comparison, Field, Judgement, Measure, NotCompared, Thresholds, of_pairs, runs,
 };
-use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance};
+use capbench_model::disturbance::{CoreClock, CoreSpeed, CpuDisturbance, Disturbance};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup as LaboratorySetup};
 use capbench_model::running::CaptureFacts;
@@ -373,6 +373,29 @@ fn a_run_that_was_slow_throughout_is_not_compared_with_one_that_was_not() {
     // How fast the CPUs of two hosts should be is unknown.
     now.environment.cpu_model = Some("another CPU".into());
     assert!(!compared_across_work(&then, &now).contrasts.is_empty());
+}
+
+#[test]
+fn slow_trials_of_versions_that_timed_the_pace_differently_are_not_compared() {
+    // The first run is of a version that measured the pace by the time that passed; every second trial of both is slow.
+    let every_second = |number| if number % 2 == 0 { 2.0 } else { 1.0 };
+    let (mut then, mut now) = (bench(16, 2000, 1), bench(16, 2000, 2));
+    slow_down(&mut then, every_second);
+    slow_down(&mut now, every_second);
+    let by_one_timing = compared_across_work(&then, &now);
+    assert_eq!(by_one_timing.left_out, [], "{by_one_timing:#?}");
+
+    for cpu in now.trials.iter_mut().flat_map(|trial| &mut trial.disturbance.cpus) {
+        cpu.core_speed.as_mut().unwrap().clock = Some(CoreClock::default());
+    }
+    let comparison = compared_across_work(&then, &now);
+    let left_out: Vec<_> = comparison.left_out.iter().map(|out| (&out.because, out.trials)).collect();
+    let slow = then.trials.len() as u32 / 2;
+    assert_eq!(left_out, [(&NotCompared::UnlikePace, slow), (&NotCompared::UnlikePace, slow)]);
+    for contrast in &comparison.contrasts {
+        assert!(contrast.then.trials.iter().all(|number| number % 2 == 1), "{contrast:#?}");
+    }
+    assert!(!comparison.contrasts.is_empty(), "trials at full speed are compared");
 }
 
 #[test]

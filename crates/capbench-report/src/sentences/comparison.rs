@@ -1,12 +1,13 @@
 //! The words of `ComparisonFinding`: changes for the worse or better between two runs, or between methods that took turns.
 
 use capbench_judge::finding::comparison::{
-    ComparedMethods, ComparisonFinding, ComparisonOutcome, FigureCounts,
+    ComparedMethods, ComparisonFinding, ComparisonOutcome, FigureAnswer, FigureCounts, KnownChange,
 };
 
-use capbench_judge::comparison::note::{ComparisonNote, RunsDifference, TrialFact};
+use capbench_judge::comparison::note::{ComparisonNote, RunSide, RunsDifference, TrialFact};
+use capbench_judge::comparison::{Change, Measure, Scale};
 use capbench_model::environment::HostFact;
-use capbench_model::figures::grouped;
+use capbench_model::figures::{grouped, shortest};
 
 use super::capitalised;
 use crate::naming::many;
@@ -14,11 +15,16 @@ use crate::naming::many;
 /// The text of a fact.
 pub(super) fn words(fact: &ComparisonFinding) -> String {
     match fact {
-        ComparisonFinding::OfRuns { outcome } => outcome_words(outcome),
+        ComparisonFinding::OfRuns { outcome, answers } => with_answers(
+            outcome_words(outcome),
+            answers,
+            [RunSide::A, RunSide::B].map(|side| format!("{side:?}")),
+        ),
         ComparisonFinding::OfMethods { compared } => {
             let mut sentences = Vec::new();
-            for ComparedMethods { then, now, outcome } in compared {
-                sentences.push(format!("{now} against {then}: {}", outcome_words(outcome)));
+            for ComparedMethods { then, now, outcome, answers } in compared {
+                let text = format!("{now} against {then}: {}", outcome_words(outcome));
+                sentences.push(with_answers(text, answers, [then.clone(), now.clone()]));
             }
             sentences.join(" ")
         }
@@ -195,13 +201,83 @@ fn counts_words(counts: &FigureCounts) -> String {
     format!("{head}{mark} {}.{next}", parts.join("; "))
 }
 
+/// A text with a sentence for each answer about the second of two sides.
+fn with_answers(mut text: String, answers: &[FigureAnswer], [then, now]: [String; 2]) -> String {
+    for answer in answers {
+        text.push(' ');
+        text += &answer_words(answer, &then, &now);
+    }
+    text
+}
+
+/// The answer to a question, with the interval of the change.
+fn answer_words(FigureAnswer { measure, known, change }: &FigureAnswer, then: &str, now: &str) -> String {
+    let figure = match measure {
+        Measure::Throughput => "throughput",
+        Measure::DeliveredRate => "rate delivered at maximum load",
+        Measure::LossRatio => "loss",
+        Measure::TotalCost => "CPU time per packet",
+        other => other.words(),
+    };
+    let range = range_words(*measure, change);
+    match known {
+        KnownChange::Worse | KnownChange::Better => {
+            format!(
+                "The {figure} of {now} is {} than that of {then}{range}.",
+                amount_words(*measure, change.middle)
+            )
+        }
+        KnownChange::InSome { worse, better } => {
+            let mut parts = Vec::new();
+            for (set_ups, word) in [(*worse, "worse"), (*better, "better")] {
+                if set_ups > 0 {
+                    parts.push(format!("{word} in {}", many(set_ups.into(), "set-up", "set-ups")));
+                }
+            }
+            format!("The {figure} of {now} is {}.", parts.join(" and "))
+        }
+        KnownChange::Lossless => format!("Neither {then} nor {now} loses a frame."),
+        KnownChange::Equal => format!("The {figure} is equal{range}."),
+        KnownChange::NotShown => format!("The {figure} shows no difference{range}."),
+        KnownChange::TooFewTrials => format!("The {figure} has too few trials."),
+    }
+}
+
+/// How much higher or lower a figure is.
+fn amount_words(measure: Measure, change: f64) -> String {
+    let direction = if change < 0.0 { "lower" } else { "higher" };
+    let percent = (change * 100.0).abs();
+    match measure.scale() {
+        Scale::Ratio => format!("{} % {direction}", shortest(percent, 1)),
+        Scale::Difference => format!("{} percentage points {direction}", shortest(percent, 2)),
+    }
+}
+
+/// The interval of a change in parentheses; empty without one.
+fn range_words(measure: Measure, change: &Change) -> String {
+    let Some((low, high)) = change.low.zip(change.high) else { return String::new() };
+    match measure.scale() {
+        Scale::Ratio => format!(" ({} to {} %)", signed(low, 1), signed(high, 1)),
+        Scale::Difference => format!(" ({} to {} points)", signed(low, 2), signed(high, 2)),
+    }
+}
+
+/// A share in percent with its sign.
+fn signed(share: f64, decimals: usize) -> String {
+    let percent = shortest((share * 100.0).abs(), decimals);
+    if percent == "0" {
+        return percent;
+    }
+    format!("{}{percent}", if share < 0.0 { "-" } else { "+" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::{
-        ComparedMethods, ComparisonFinding, ComparisonNote, ComparisonOutcome, FigureCounts, HostFact,
-        RunsDifference, TrialFact, counts_words, difference_words, words,
+        Change, ComparedMethods, ComparisonFinding, ComparisonNote, ComparisonOutcome, FigureAnswer,
+        FigureCounts, HostFact, KnownChange, Measure, RunSide, RunsDifference, TrialFact, counts_words,
+        difference_words, words,
     };
-    use capbench_judge::comparison::note::RunSide;
 
     #[test]
     fn figures_are_counted_by_what_is_known_of_them() {
@@ -257,7 +333,7 @@ mod tests {
             ),
             (ComparisonOutcome::TooFewTrials { visits: None }, "Inconclusive: there are too few trials."),
         ] {
-            assert_eq!(words(&ComparisonFinding::OfRuns { outcome }), text);
+            assert_eq!(words(&ComparisonFinding::OfRuns { outcome, answers: Vec::new() }), text);
         }
     }
 
@@ -267,10 +343,44 @@ mod tests {
             then: "recv".into(),
             now: "packet-v3".into(),
             outcome: ComparisonOutcome::Judged(FigureCounts::default()),
+            answers: Vec::new(),
         };
         assert_eq!(
             words(&ComparisonFinding::OfMethods { compared: vec![compared] }),
             "packet-v3 against recv: No regression shown."
+        );
+    }
+
+    #[test]
+    fn each_question_is_answered_with_its_interval() {
+        let change = |middle: f64| Change { middle, low: Some(middle - 0.02), high: Some(middle + 0.03) };
+        let mut texts = Vec::new();
+        for (measure, known, middle) in [
+            (Measure::TotalCost, KnownChange::Better, -0.31),
+            (Measure::LossRatio, KnownChange::Worse, 0.054),
+            (Measure::LossRatio, KnownChange::Lossless, 0.0),
+            (Measure::TotalCost, KnownChange::Equal, 0.0),
+            (Measure::DeliveredRate, KnownChange::NotShown, -0.01),
+            (Measure::Throughput, KnownChange::InSome { worse: 1, better: 2 }, 0.0),
+            (Measure::TotalCost, KnownChange::TooFewTrials, 0.0),
+        ] {
+            let answers = vec![FigureAnswer { measure, known, change: change(middle) }];
+            let outcome = ComparisonOutcome::Judged(FigureCounts::default());
+            texts.push(words(&ComparisonFinding::OfRuns { outcome, answers }));
+        }
+        let texts: Vec<&str> =
+            texts.iter().filter_map(|text| text.strip_prefix("No regression shown. ")).collect();
+        assert_eq!(
+            texts,
+            [
+                "The CPU time per packet of B is 31 % lower than that of A (-33 to -28 %).",
+                "The loss of B is 5.4 percentage points higher than that of A (+3.4 to +8.4 points).",
+                "Neither A nor B loses a frame.",
+                "The CPU time per packet is equal (-2 to +3 %).",
+                "The rate delivered at maximum load shows no difference (-3 to +2 %).",
+                "The throughput of B is worse in 1 set-up and better in 2 set-ups.",
+                "The CPU time per packet has too few trials.",
+            ]
         );
     }
 

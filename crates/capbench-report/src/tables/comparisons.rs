@@ -203,12 +203,12 @@ fn power(comparison: &Comparison) -> Vec<String> {
     ];
     if let Some(visits) = comparison.visits_needed {
         let how = match comparison.paired {
-            true => format!("{visits} visits (bench --against METHOD --visits {visits})"),
-            false => format!("{visits} visits in each run (bench --visits {visits})"),
+            true => format!("{visits} visits (bench --against METHOD --visits {visits}) judge most of them"),
+            false => format!("{visits} visits in each run (bench --visits {visits}) judge most of them"),
         };
         lines.push(format!(
-            "Some set-ups have too few trials to be judged by themselves. To judge each figure of each \
-             set-up takes {how}; fewer set-ups need fewer. Several set-ups together need less."
+            "Some set-ups have too few trials to be judged by themselves. {how}, as far as further trials are \
+             like these; fewer set-ups need fewer. Several set-ups together need less."
         ));
     }
     if comparison.hosts.is_some() {

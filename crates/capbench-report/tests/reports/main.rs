@@ -290,7 +290,7 @@ fn a_comparison_without_a_test_is_inconclusive() {
         (without_tests, ComparisonOutcome::TooFewTrials { visits: Some(9) }),
     ] {
         let fact = finding::comparison::of_runs(&comparison).fact;
-        assert_eq!(fact, Finding::Comparison(ComparisonFinding::OfRuns { outcome }));
+        assert_eq!(fact, Finding::Comparison(ComparisonFinding::OfRuns { outcome, answers: Vec::new() }));
         assert!(compared(&comparison).verdict.text.starts_with("Inconclusive: "));
         assert_eq!(comparison.conclusion(), Conclusion::Inconclusive);
     }

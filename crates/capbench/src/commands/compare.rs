@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use capbench_dataset::{compare as datasets, page};
-use capbench_judge::comparison::note::ComparisonNote;
 use capbench_judge::comparison::runs::of_runs;
 use capbench_judge::comparison::{Comparison, Field, Thresholds};
 use capbench_report::compare::{Document, NamedRun};
@@ -122,26 +121,21 @@ fn write(flags: &CompareFlags, report: &Report, runs: &[Run]) -> Result<()> {
     }
 }
 
-/// The comparison of two runs with their paths. Problems of the files come first in its notes.
+/// The comparison of two runs with their paths.
 fn compared(
     flags: &CompareFlags,
     [(then_path, then), (now_path, now)]: [(&Path, &Run); 2],
 ) -> Result<Comparison> {
     let thresholds = flags.thresholds.thresholds_or(Thresholds::default());
-    let found = of_runs(&then.results.facts(), &now.results.facts(), &flags.across, thresholds);
-    let sides = [("A", then_path, then), ("B", now_path, now)];
-    let mut comparison = found.inspect_err(|_| {
-        for (_, path, run) in sides {
-            run.warnings.iter().for_each(|warning| tell!("capbench: {}: {warning}", path.display()));
+    let found = of_runs(&then.facts(), &now.facts(), &flags.across, thresholds);
+    if found.is_err() {
+        for (path, run) in [(then_path, then), (now_path, now)] {
+            for warning in &run.warnings {
+                tell!("capbench: {}: {warning}", path.display());
+            }
         }
-    })?;
-    let warnings = sides.iter().flat_map(|(name, _, run)| {
-        run.warnings.iter().map(move |warning| format!("{name}: {}", warning.trim_end_matches('.')))
-    });
-    let warnings: Vec<ComparisonNote> = warnings.map(|text| ComparisonNote::FileWarning { text }).collect();
-    comparison.damaged |= !warnings.is_empty();
-    comparison.note_facts.splice(0..0, warnings);
-    Ok(comparison)
+    }
+    Ok(found?)
 }
 
 /// Whether two paths name the same run.

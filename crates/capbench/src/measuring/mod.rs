@@ -235,7 +235,7 @@ fn describe_agents(scene: &Scene) -> Result<String> {
     Ok(text)
 }
 
-/// Keeps the recommendation of a conclusive bench of this host for `record --method auto`.
+/// Keeps what is certain of a bench of this host for `record --method auto`.
 fn remember(results: &Results) {
     let Some(folder) = recommended::folder() else { return };
     if let Err(error) = recommended::save(&folder, results).map(drop) {

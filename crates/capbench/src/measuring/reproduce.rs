@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_capture::methods;
 use capbench_frames::{FrameSize, Sizes};
+use capbench_judge::thresholds::REPRODUCTION_VISITS;
 use capbench_model::TrialError;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::method_spec::MethodSpec;
@@ -34,12 +35,12 @@ pub struct ReproduceFlags {
     /// The publication: dain-2004, deri-2004, cesnet-2008, loke-2011 or libtrace-2012; or all
     #[arg(value_name = "KEY")]
     key: String,
-    /// Length of trials as a part of the published one; 1 is as published. All five take less than 15 minutes at the
-    /// default, on two CPUs, and hours at 1
+    /// Length of trials as a part of the published one; 1 is as published. Each takes less than 15 minutes at the default,
+    /// on two CPUs, and hours at 1
     #[arg(long, value_name = "X", default_value = "0.005", allow_negative_numbers = true)]
     scale: Scale,
-    /// How often each point is visited, in a new random order each time; one visit distinguishes nothing [default: as
-    /// the time for all five allows: 6 for deri-2004, 4 for dain-2004 and loke-2011, 2 for the others]
+    /// How often each point is visited, in a new random order each time; one visit distinguishes nothing [default:
+    /// 9, of which one may contradict the others]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     visits: Option<u32>,
     /// Names the random order of the points; the same seed gives the same order [default: the time]
@@ -57,7 +58,6 @@ pub struct ReproduceFlags {
 /// A publication as it will be run.
 struct Part {
     publication: &'static Publication,
-    conditions: Conditions,
     estimate: Spread,
 }
 
@@ -72,16 +72,14 @@ struct Reproduce {
 pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
     let publications = publications(&flags.key)?;
     let setup = plain_setup(Sizes::Fixed(FrameSize::LEAST), &flags.path, flags.quiet)?;
-    let visits = flags.visits.unwrap_or(1);
+    let visits = flags.visits.unwrap_or(REPRODUCTION_VISITS);
     let base = Conditions { base: setup, scale: flags.scale, visits, seed: seed(flags.seed) };
     let absent = absent_vendors();
-    let part = |publication: &'static Publication| {
-        let visits = flags.visits.unwrap_or(publication.visits);
-        let conditions = Conditions { visits, ..base.clone() };
-        let estimate = publication.estimate(&conditions, &absent)?;
-        Ok(Part { publication, conditions, estimate })
-    };
-    let parts = publications.into_iter().map(part).collect::<Result<_>>()?;
+    let mut parts = Vec::new();
+    for publication in publications {
+        let estimate = publication.estimate(&base, &absent)?;
+        parts.push(Part { publication, estimate });
+    }
     super::run(Scene::of_path(&flags.path, MTU, &flags.run)?, Reproduce { parts, base, absent })
 }
 
@@ -105,14 +103,13 @@ impl Plan for Reproduce {
             wrapped(text, &format!("{head:<14}"), &" ".repeat(14), words);
         };
         let mut whole = Spread::default();
-        for Part { publication, conditions, estimate } in &self.parts {
+        for Part { publication, estimate } in &self.parts {
             let Publication { key, title, source, .. } = publication;
             wrapped(&mut text, &format!("{key}  "), "  ", &format!("{title} ({source})"));
-            row(&mut text, "  methods", &methods(publication, conditions)?.join(", "));
-            for step in publication.without(conditions, &self.absent)? {
+            row(&mut text, "  methods", &methods(publication, &self.base)?.join(", "));
+            for step in publication.without(&self.base, &self.absent)? {
                 row(&mut text, "  step", &format!("{}: about {} trials", step.summary, step.trials()?));
             }
-            row(&mut text, "  visits", &conditions.visits.to_string());
             row(&mut text, "  time", &words::time_of(*estimate, quiet, 1));
             whole = Spread {
                 least: whole.least.and(estimate.least),
@@ -120,6 +117,7 @@ impl Plan for Reproduce {
                 most: whole.most.and(estimate.most),
             };
         }
+        row(&mut text, "visits", &self.base.visits.to_string());
         row(&mut text, "scale", &self.base.scale.to_string());
         row(&mut text, "time", &words::time_of(whole, quiet, 1));
         let missing = match &self.absent[..] {
@@ -155,8 +153,8 @@ impl Plan for Reproduce {
 
     fn run(&mut self, laboratory: &mut dyn Laboratory, recorder: &mut Recorder) -> Result<Ended> {
         let mut refused = Vec::new();
-        for Part { publication, conditions, .. } in &self.parts {
-            match publication.run(conditions, laboratory, recorder) {
+        for Part { publication, .. } in &self.parts {
+            match publication.run(&self.base, laboratory, recorder) {
                 Ok(true) => return Ok(true.into()),
                 Ok(false) => {}
                 // This publication cannot run here; another may have a placement or method that can.

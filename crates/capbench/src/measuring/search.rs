@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use capbench_frames::StatedRate;
 use capbench_judge::search::SearchWarning;
+use capbench_judge::search::ranking::searches_to_distinguish;
 use capbench_judge::search::{End, Goal, PresetGoal, SearchPlan, parse, presets};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -198,6 +199,17 @@ pub(super) fn check_link(scene: &Scene, plan: &SearchPlan) -> Result<()> {
     Ok(())
 }
 
+impl Search {
+    /// How many searches of each method can distinguish the methods; `None` of one method, and if these searches can.
+    fn searches_needed(&self, scene: &Scene) -> Option<usize> {
+        let methods = scene.methods.len();
+        let others = scene.setups().count() / methods.max(1);
+        let comparisons = methods * methods.saturating_sub(1) / 2 * others * self.plan.goals.len();
+        let needed = searches_to_distinguish(comparisons);
+        (methods > 1 && (self.searches as usize) < needed).then_some(needed)
+    }
+}
+
 impl Plan for Search {
     const KIND: Kind = Kind::Search;
 
@@ -224,6 +236,10 @@ impl Plan for Search {
         let at_maximum = words::roughly(at_maximum.times(searches as u32).time(plan.quiet));
         words::row(&mut text, "time", format!("{time}; {at_maximum} if the maximum load is sustained"));
         text.push_str(words::NOISE);
+        if let Some(needed) = self.searches_needed(scene) {
+            let words = format!("too few searches to distinguish the methods; --searches {needed} can");
+            words::row(&mut text, "note", words);
+        }
         for warning in &self.warnings {
             words::row(&mut text, "note", search_warning_words(warning));
         }

@@ -1,12 +1,14 @@
-//! `--method auto`: the method that the user's last conclusive bench of this host recommends. A method that names code, such as a
-//! library path, is never chosen.
+//! `--method auto`: the method that the user's last bench of this host recommends, as far as it is certain: one that no other method
+//! is known to beat. A method that names code, such as a library path, is never chosen.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use capbench_capture::methods;
 use capbench_host::environment;
-use capbench_judge::recommendation::Recommendation;
+use capbench_judge::recommendation::{CertainChoice, Ranking, Recommendation};
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::saved::SavedMethod;
 
 use crate::recommended;
 
@@ -32,18 +34,35 @@ fn choose_from(folder: &Path) -> Result<(MethodSpec, String), String> {
         return Err(format!("no bench with a certain answer is saved in {}", folder.display()));
     };
     if saved.host != environment::host().map_err(|error| error.to_string())? {
-        return Err("the last conclusive bench was on another host or kernel".into());
+        return Err("the last bench with a certain answer was on another host or kernel".into());
     }
     let time = humantime::format_rfc3339_seconds(
         std::time::UNIX_EPOCH + std::time::Duration::from_secs(saved.started_unix_s),
     );
-    let (taken, passed_over) = choice(&saved.recommended);
-    let reasons = passed_over.iter().map(|(method, why)| format!("; passed over {method}: {why}"));
-    let reasons: String = reasons.collect();
-    match taken {
-        Some(method) => Ok((method, format!("recommended by the bench of {time}{reasons}"))),
+    let Some(certain) = saved.recommended.certain_choice() else {
+        return Err(format!("nothing is certain in the bench of {time}"));
+    };
+    let Choice { method, passed_over } = choice(&saved.recommended, &certain);
+    let mut reasons = String::new();
+    for PassedOver { method, why } in passed_over {
+        reasons += &format!("; passed over {method}: {why}");
+    }
+    match method {
+        Some(method) => Ok((method, format!("{}{reasons}", origin(&certain, &time)))),
         None => Err(format!("the bench of {time} recommends no method to record by{reasons}")),
     }
+}
+
+/// What the bench says of the method.
+fn origin(certain: &CertainChoice<'_>, time: impl Display) -> String {
+    if certain.is_decided() {
+        return format!("recommended by the bench of {time}");
+    }
+    let mut methods = certain.method.to_string();
+    for method in &certain.open {
+        methods += &format!(", {method}");
+    }
+    format!("one of {methods}: the bench of {time} shows that the other methods are worse")
 }
 
 /// The method would cut the host off from its network.
@@ -51,35 +70,60 @@ const TAKES_FRAMES: &str = "the host would not receive its frames";
 /// A library's path must not come from results.
 const NAMES_CODE: &str = "only --method can name a device or a library";
 
-/// Methods that only `--method` can select, each with the reason.
-type OnlyByName<'r> = Vec<(&'r MethodSpec, &'static str)>;
+/// What is chosen of a bench.
+#[derive(Debug, Default, PartialEq)]
+struct Choice<'r> {
+    method: Option<MethodSpec>,
+    /// Better methods that only `--method` can select.
+    passed_over: Vec<PassedOver<'r>>,
+}
 
-/// The best method that leaves the host its frames and names no code, and the better methods that only `--method` can select. A
-/// method that sustained no load without loss is not chosen.
-fn choice(recommended: &Recommendation) -> (Option<MethodSpec>, OnlyByName<'_>) {
-    let mut passed_over = Vec::new();
-    let Some(ranking) = recommended.headline().filter(|_| recommended.is_conclusive()) else {
-        return (None, passed_over);
-    };
-    for ranked in ranking.methods.iter().filter(|ranked| ranked.lossless.lower_pps.is_some()) {
-        let Some(spec) = ranked.method.known().filter(|spec| super::check_method(spec).is_ok()) else {
-            continue;
-        };
-        match methods::find(spec) {
-            Ok(_) if spec.names_code() => passed_over.push((spec, NAMES_CODE)),
-            Ok(method) if (method.takes_frames)(spec) => passed_over.push((spec, TAKES_FRAMES)),
-            Ok(_) => return (Some(spec.clone()), passed_over),
-            Err(_) => {}
+/// A method that is not chosen, and the reason.
+#[derive(Debug, PartialEq)]
+struct PassedOver<'r> {
+    method: &'r MethodSpec,
+    why: &'static str,
+}
+
+/// The best method that leaves the host its frames and names no code. A method that captured nothing is not chosen.
+fn choice<'r>(recommended: &'r Recommendation, certain: &CertainChoice<'r>) -> Choice<'r> {
+    let mut choice = Choice::default();
+    let Some(ranking) = recommended.headline() else { return choice };
+    for method in best_first(ranking, certain) {
+        let Some(spec) = method.known().filter(|spec| super::check_method(spec).is_ok()) else { continue };
+        let Ok(found) = methods::find(spec) else { continue };
+        if spec.names_code() {
+            choice.passed_over.push(PassedOver { method: spec, why: NAMES_CODE });
+        } else if (found.takes_frames)(spec) {
+            choice.passed_over.push(PassedOver { method: spec, why: TAKES_FRAMES });
+        } else {
+            choice.method = Some(spec.clone());
+            break;
         }
     }
-    (None, passed_over)
+    choice
+}
+
+/// The methods that capture frames, best first: those that may be best before the others.
+fn best_first<'r>(ranking: &'r Ranking, certain: &CertainChoice<'r>) -> Vec<&'r SavedMethod> {
+    let mut methods = vec![certain.method];
+    methods.extend(&certain.open);
+    for ranked in &ranking.methods {
+        if !methods.contains(&&ranked.method) {
+            methods.push(&ranked.method);
+        }
+    }
+    methods.retain(|method| ranking.shows_capture(method));
+    methods
 }
 
 /// Chooses by any octets, for the fuzz target.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn understand(octets: &[u8]) {
-    if let Ok(saved) = recommended::within_memory(octets) {
-        std::hint::black_box(choice(&saved.recommended));
+    if let Ok(saved) = recommended::within_memory(octets)
+        && let Some(certain) = saved.recommended.certain_choice()
+    {
+        std::hint::black_box(choice(&saved.recommended, &certain));
     }
 }
 

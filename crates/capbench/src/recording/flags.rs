@@ -20,7 +20,7 @@ pub struct RecordFlags {
     /// Interface to record from; several become one stream in time order
     #[arg(short = 'i', long, value_name = "IF")]
     pub interface: Vec<String>,
-    /// Capture method; auto: the one that your last conclusive bench of this host recommends, else packet-v3
+    /// Capture method; auto: the one that your last bench of this host shows to be best, or one of the best, else packet-v3
     #[arg(long, value_name = "METHOD", default_value = "auto")]
     pub method: String,
     /// Stop after this many packets

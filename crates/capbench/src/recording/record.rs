@@ -131,7 +131,7 @@ fn reader(plan: &RecordPlan, stop: &Stop) -> Result<Option<File>> {
 fn new_programs(session: &Session, named: &mut Vec<String>) -> Vec<String> {
     let mut words = Vec::new();
     for interface in session.account().interfaces {
-        if let Some(loss) = interface.taken_by_xdp()
+        if let Some(loss) = interface.taken_by_xdp
             && !named.contains(&interface.name)
         {
             words.push(format!(

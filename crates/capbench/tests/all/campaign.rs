@@ -21,6 +21,8 @@ min-rate = "5k"
 max-rate = "10k"
 quiet = "60ms"
 work = "ns:100"
+ring = "8MiB"
+no-trace = true
 [run.matrix]
 size = [64]
 [[run]]

@@ -297,9 +297,11 @@ fn management_is_silent_while_frames_are_sent(over_ssh: &str) {
         _ => (controller.clone(), "m0"),
     };
     for arguments in [
-        "rfc2544 --test latency --quick --repetitions 2 --throughput 5k --method recv --repeats 0 --size 64",
-        "bench --method packet-v3 --placement same --rate 5k --duration 1s --repeats 0 --size 64",
-        "search --method packet-v3 --goal quick --max-rate 10k --time 5s --repeats 0 --size 64",
+        "rfc2544 --test latency --quick --repetitions 2 --duration 500ms --throughput 5k --method recv --repeats 0 \
+         --size 64 --no-trace",
+        "bench --method packet-v3 --placement same --rate 5k --duration 500ms --repeats 0 --size 64",
+        "search --method packet-v3 --goal short:loss=0,duration=300ms,sum=600ms,width=20% --min-rate 5k --max-rate 10k \
+         --size 64 --no-trace",
     ] {
         let _ = std::fs::remove_dir_all(out.path().join("run"));
         let mut command = management.reached_by(capbench(arguments));

@@ -156,8 +156,11 @@ fn root_captures_that_share_an_interface_record_all_of_it() {
         let file = folder.file(&format!("shared{queues}.pcapng"));
         let recording = Recording::start(&spaces.right, &file, &format!("--method {method} --members 2"));
         send(&spaces, &format!("{} --flows 64 --transmit {transmit}", traffic(7)));
-        let (_, document) = recording.interrupt();
+        let (ended, document) = recording.interrupt();
         assert_eq!(document["interfaces"][0]["members"], 2, "{document:#}");
+        // Its own XDP program is none that takes frames in front of it.
+        assert!(document["interfaces"][0]["lost_by_xdp"].is_null(), "{method}: {document:#}");
+        assert!(!ended.errors.contains("attached while it is recorded"), "{ended:#?}");
         assert_eq!(document["interfaces"][0]["unexplained"], 0, "{document:#}");
         let mut found: Vec<_> = {
             let octets = fs::read(&file).unwrap();

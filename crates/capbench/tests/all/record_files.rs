@@ -38,20 +38,22 @@ fn root_what_the_disk_does_not_take_after_the_page_cache_took_it_is_not_written(
     }
     send(&spaces, "--rate 30000 --size 1518 -c 60000 --trial 7");
     let ended = recorder.end();
-    // The kernel says EIO or ENOSPC.
+    // The kernel says EIO or ENOSPC; or the file system becomes read-only before, where the disk is asked for its room early.
     assert!([Some(1), Some(7)].contains(&ended.code), "{ended:#?}");
+    let says = |what: &str| ended.errors.contains(what);
     assert!(
-        ended.errors.contains("cannot bring to the disk ") && ended.errors.contains("/f.pcapng: "),
+        (says("cannot bring to the disk ") || says("cannot write ")) && says("/f.pcapng: "),
         "{ended:#?}"
     );
-    assert!(
-        ended.errors.contains("\nf.pcapng.part\n") && !ended.errors.contains("\nf.pcapng\n"),
-        "{ended:#?}"
-    );
+    assert!(says("\nf.pcapng.part\n") && !says("\nf.pcapng\n"), "{ended:#?}");
     let ledger = &ended.json()["interfaces"][0];
-    for (key, count) in [("written", 0), ("not_known_on_disk", 50_000), ("in_hand", 0), ("unexplained", 0)] {
-        assert_eq!(ledger[key], count, "{key}: {ended:#?}");
+    let count = |key: &str| ledger[key].as_u64().unwrap();
+    for key in ["written", "in_hand", "unexplained"] {
+        assert_eq!(ledger[key], 0, "{key}: {ended:#?}");
     }
+    let not_written = count("refused_by_writer") + count("unwritten") + count("not_known_on_disk");
+    assert_eq!(not_written + count("past_end"), count("taken"), "{ended:#?}");
+    assert!(count("not_known_on_disk") > 0, "{ended:#?}");
 }
 
 #[test]

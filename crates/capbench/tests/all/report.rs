@@ -155,7 +155,7 @@ fn root_every_run_ends_with_its_page_and_one_that_cannot_be_written_loses_nothin
         Running::start(
             HOST,
             capbench("bench --quick --method packet-v3 --placement same --rate 5000")
-                .args(["--duration", "200ms", "--out", out])
+                .args(["--duration", "200ms", "--repeats", "0", "--ring", "4MiB", "--no-trace", "--out", out])
                 .current_dir(folder.path()),
         )
     };

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// A search of less than two seconds of traffic.
 const SHORT: &str = "search --goal short:loss=0,duration=100ms,sum=200ms,width=20% --min-rate 5k --max-rate 40k \
-                     --quiet 60ms --work ns:100";
+                     --quiet 60ms --work ns:100 --ring 8MiB --no-trace";
 
 /// Runs a search that ends by itself.
 fn search(folder: &Path, more: &str) -> (Ended, Value) {
@@ -90,7 +90,7 @@ fn root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time() {
     let mut command = capbench("");
     // Enough for the least that the goal can need, and too little with drains.
     let longer = SHORT.replace("sum=200ms", "sum=1s");
-    command.args(longer.split_whitespace()).args(["--repeats", "0", "--time", "600ms", "--out"]);
+    command.args(longer.split_whitespace()).args(["--time", "600ms", "--out"]);
     let ended = completed(run(HOST, command.arg(&folder)));
     let short = results(&folder).unwrap();
     assert_eq!(short["searches"][0]["ended"]["how"], "time_up", "{}", ended.out);

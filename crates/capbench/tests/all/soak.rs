@@ -9,7 +9,7 @@ use capbench::exit;
 use serde_json::Value;
 
 fn soak(out: &Path, arguments: &str) -> Command {
-    let mut command = capbench("soak");
+    let mut command = capbench("soak --no-trace");
     command.args(arguments.split_whitespace()).arg("--out").arg(out);
     command
 }

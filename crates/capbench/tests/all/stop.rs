@@ -73,7 +73,10 @@ fn processes_of_group(group: u32) -> Vec<PathBuf> {
 fn interrupted(mut command: Command, out: &Path, end: impl FnOnce(&Running)) -> Ended {
     use std::os::unix::process::CommandExt;
     let (links_before, settings_before, own) = (links(), settings(), namespaces_of(Path::new("/proc/self")));
-    command.args(["bench", "--duration", "250ms", "--quiet", "100ms", "--out"]).arg(out).process_group(0);
+    command
+        .args(["bench", "--duration", "250ms", "--quiet", "100ms", "--repeats", "0", "--out"])
+        .arg(out)
+        .process_group(0);
     let bench = Running::start(HOST, &mut command);
     let pid = bench.pid();
     eventually("a trial is saved", || saved_trials(out) > 0);

@@ -90,8 +90,7 @@ fn root_a_sweep_that_is_killed_can_be_analysed() {
 #[test]
 fn root_a_sweep_of_placements_or_sizes_takes_its_points_from_their_flags() {
     let Some(()) = privileges() else { return };
-    let short =
-        "--method packet-v2 --rate 10k --visits 1 --refine 0 --duration 50ms --quiet 60ms --repeats 0";
+    let short = "--method packet-v2 --rate 10k --visits 1 --refine 0 --duration 50ms --quiet 60ms --repeats 0 --no-trace";
     for (axis, points) in [("placement", 2), ("size --size 64,128,1518", 3)] {
         let (_, results) = saved(&format!("sweep {axis} {short}"));
         assert_eq!(results["sweeps"][0]["points"].as_array().unwrap().len(), points, "{axis}");
@@ -143,7 +142,7 @@ fn root_the_tests_of_rfc_2544_are_run_in_terms_of_a_throughput_that_is_given() {
     let Some(()) = privileges() else { return };
     let (text, results) = saved(
         "rfc2544 --quick --throughput 20k --max-rate 40k --duration 60ms --repetitions 1 --longest-burst 100ms \
-         --quiet 60ms --method packet-v2 --repeats 0",
+         --quiet 60ms --method packet-v2 --repeats 0 --no-trace",
     );
     let tests: Vec<_> = results["rfc2544"]
         .as_array()

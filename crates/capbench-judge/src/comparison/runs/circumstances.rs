@@ -97,12 +97,29 @@ fn by_setup(run: &RunFacts<'_>, across: &[Field], value: fn(&TrialResult) -> Str
     setups
 }
 
-/// Notes about different work, incomplete runs, trials that the host disturbed, and a faster or slower host.
+/// Whether the file of a run is not as it was written: its reader warns of it, or somebody changed a trial.
+pub(super) fn is_damaged(run: &RunFacts<'_>) -> bool {
+    !run.file_warnings.is_empty() || run.trials.iter().any(|trial| !trial.ledger_sums_up())
+}
+
+/// Notes about damaged files, different work, incomplete runs, trials that the host disturbed, and a faster or slower host.
 pub(super) fn notes(then: &RunFacts<'_>, now: &RunFacts<'_>) -> Vec<ComparisonNote> {
-    let mut notes = work(then, now);
+    let mut notes = file_warnings(RunSide::A, then);
+    notes.extend(file_warnings(RunSide::B, now));
+    notes.extend(work(then, now));
     notes.extend(notes_on_run(RunSide::A, then));
     notes.extend(notes_on_run(RunSide::B, now));
     notes.extend(speed(then, now));
+    notes
+}
+
+/// What the reader of a run's file warns of.
+fn file_warnings(side: RunSide, run: &RunFacts<'_>) -> Vec<ComparisonNote> {
+    let mut notes = Vec::new();
+    for warning in run.file_warnings {
+        let text = format!("{side:?}: {}", warning.trim_end_matches('.'));
+        notes.push(ComparisonNote::FileWarning { text });
+    }
     notes
 }
 

@@ -104,8 +104,10 @@ mod tests {
             method: name.into(),
             rounds: 6,
             captured: Estimate::of([captured; 6]).unwrap(),
+            relative_captured: None,
             relative_cost: None,
             relation,
+            is_decided: None,
         }
     }
 
@@ -146,6 +148,7 @@ mod tests {
             trials,
             searches: &[],
             sweeps: &[],
+            file_warnings: &[],
             soak: None,
         };
         let scene = trial_in_turns(0).profile;

@@ -122,6 +122,7 @@ mod tests {
             trials: &trials,
             searches: &[],
             sweeps: &[],
+            file_warnings: &[],
             soak: None,
         };
         let mut command = ["bench", "--visits", "6"].map(String::from);

@@ -103,6 +103,7 @@ mod tests {
             trials,
             searches: &[],
             sweeps: &[],
+            file_warnings: &[],
             soak: None,
         };
         every_trial_invalid(&run).map(|found| found.trials)

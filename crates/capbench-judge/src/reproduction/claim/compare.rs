@@ -62,6 +62,8 @@ struct Compared<'g> {
     order: Order,
     /// Whether the generator did not reach the load.
     is_short: bool,
+    /// Whether visits of both overlap.
+    overlap: bool,
 }
 
 impl Compare {
@@ -75,6 +77,7 @@ impl Compare {
                     evidence: ClaimEvidence::Figures(text),
                     visits: all_visits(groups),
                     chance: Chance::Unknown,
+                    noise_explains: false,
                 },
             },
         }
@@ -93,7 +96,8 @@ impl Compare {
             let is_short = self.only_reached && group.visits.iter().any(Visits::fell_short);
             for other in others {
                 let order = if is_short { Order::Unknown } else { self.order(first, other) };
-                compared.push(Compared { at: &group.label, order, is_short });
+                let overlap = self.by.iter().any(|figure| first.overlap(other, *figure));
+                compared.push(Compared { at: &group.label, order, is_short, overlap });
             }
             let mut values = TextValues::from_operands(&group.visits).with("at", group.label.as_str());
             texts.push(values.text(claim.says("each")));
@@ -101,10 +105,11 @@ impl Compare {
         }
         if compared.is_empty() {
             return RuleAnswer {
-                answer: Answer::Inconclusive,
+                answer: self.answer_of_nothing(groups),
                 evidence: ClaimEvidence::Figures(ClaimText::plain(claim.says("none"))),
                 visits,
                 chance: Chance::Unknown,
+                noise_explains: false,
             };
         }
         let answer = self.answer(&compared, &visits);
@@ -121,6 +126,7 @@ impl Compare {
             evidence: ClaimEvidence::Figures(text),
             chance: self.chance(answer, &compared),
             visits,
+            noise_explains: false,
         }
     }
 
@@ -138,6 +144,15 @@ impl Compare {
             }
         }
         common.unwrap_or(Order::Unknown)
+    }
+
+    /// The answer if no place meets the condition of the comparison. Where most visits of each place are known not to meet it, this host has
+    /// nothing to compare.
+    fn answer_of_nothing(&self, groups: &[Group<'_>]) -> Answer {
+        let Some(Limit::Below(share)) = self.only_where else { return Answer::Inconclusive };
+        let mut places = groups.iter().filter_map(|group| group.visits.first());
+        let is_whole = |first: &Visits<'_>| first.meets(Limit::AtLeast(share), Figure::Captured);
+        if !groups.is_empty() && places.all(is_whole) { Answer::NotTestable } else { Answer::Inconclusive }
     }
 
     fn answer(&self, compared: &[Compared<'_>], visits: &[Visits<'_>]) -> Answer {
@@ -163,6 +178,9 @@ impl Compare {
         match self.chance {
             ChanceOf::Apart if compared.iter().any(|place| place.order == Order::Alike) => Chance::Unknown,
             ChanceOf::Changed if answer != Answer::Changed => Chance::Unknown,
+            _ if compared.iter().any(|place| place.order != Order::Unknown && place.overlap) => {
+                Chance::Tested
+            }
             ChanceOf::Apart | ChanceOf::Every | ChanceOf::Changed => Chance::Apart,
         }
     }

@@ -3,10 +3,10 @@
 use capbench_model::saved::SavedMethod;
 use serde::Deserialize;
 
-use crate::reproduction::judging::{Chance, RuleAnswer, judgement};
+use crate::reproduction::judging::{Chance, JudgedClaim, RuleAnswer, judgement};
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
-use crate::reproduction::{Answer, ClaimEvidence, EffectOfMethod, Judgement};
+use crate::reproduction::{Answer, ClaimEvidence, EffectOfMethod};
 use crate::sweep::effects::{Appearance, Effect, ShownEffect, effects};
 use crate::sweep::outcome::Swept;
 use crate::thresholds::ABSENT_EFFECT;
@@ -38,10 +38,10 @@ impl Kind {
 
 impl EffectRule {
     /// The answers, one for all methods with the same answer, by the selected step.
-    pub(super) fn judge(&self, claim: &str, step: &Select, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
+    pub(super) fn judge(&self, claim: &str, step: &Select, measured: &MeasuredSteps<'_>) -> Vec<JudgedClaim> {
         let Some(done) = measured.done(step) else { return Vec::new() };
         let Some(outcome) = &done.sweep else { return Vec::new() };
-        let mut judgements: Vec<Judgement> = Vec::new();
+        let mut judgements: Vec<JudgedClaim> = Vec::new();
         for ShownEffect { series, effect, trials } in effects(&Swept::new(outcome, &done.trials)) {
             if !self.effect.is_that_of(&effect) || !self.methods.contains(&series.method) {
                 continue;
@@ -49,17 +49,19 @@ impl EffectRule {
             let shown_by = done.trials.iter().filter(|trial| trials.contains(&trial.number));
             let method = series.method.clone();
             let answer = RuleAnswer {
-                answer: answer(effect.appearance()),
+                answer: answer(effect.appearance(), outcome.repeats),
                 evidence: ClaimEvidence::Effect(Box::new(EffectOfMethod { method, effect })),
                 visits: vec![Visits::from_trials(shown_by)],
                 chance: Chance::Unknown,
+                noise_explains: false,
             };
             let mut judged = judgement(claim, answer);
-            judged.visits = Some(outcome.repeats);
-            match judgements.iter_mut().find(|known| known.answer == judged.answer) {
+            judged.judgement.visits = Some(outcome.repeats);
+            let is_same = |known: &&mut JudgedClaim| known.judgement.answer == judged.judgement.answer;
+            match judgements.iter_mut().find(is_same) {
                 Some(known) => {
-                    known.evidence.extend(judged.evidence);
-                    known.trials.extend(judged.trials);
+                    known.judgement.evidence.extend(judged.judgement.evidence);
+                    known.judgement.trials.extend(judged.judgement.trials);
                 }
                 None => judgements.push(judged),
             }
@@ -68,12 +70,13 @@ impl EffectRule {
     }
 }
 
-/// The answer to the claim that an effect appears.
-fn answer(appearance: Appearance) -> Answer {
+/// The answer to the claim that an effect appears, by this many visits of each point.
+fn answer(appearance: Appearance, visits: u32) -> Answer {
     match appearance {
         Appearance::Appears => Answer::Holds,
         Appearance::DoesNotAppear { excluded_above } if excluded_above <= ABSENT_EFFECT => Answer::Changed,
-        // A sweep without losses cannot show the effect, so it gives no answer about lossy loads.
+        // A sweep without losses cannot show the effect: this host loses nothing at the published load.
+        Appearance::CannotAppear if visits > 1 => Answer::NotTestable,
         Appearance::DoesNotAppear { .. } | Appearance::CannotAppear | Appearance::Inconclusive => {
             Answer::Inconclusive
         }
@@ -89,7 +92,13 @@ mod tests {
     #[test]
     fn an_effect_is_absent_if_a_tenth_is_excluded() {
         for (excluded_above, expected) in [(0.08, Answer::Changed), (0.125, Answer::Inconclusive)] {
-            assert_eq!(answer(Appearance::DoesNotAppear { excluded_above }), expected, "{excluded_above}");
+            assert_eq!(answer(Appearance::DoesNotAppear { excluded_above }, 9), expected, "{excluded_above}");
         }
+    }
+
+    #[test]
+    fn an_effect_of_losses_is_not_testable_where_several_visits_lose_nothing() {
+        assert_eq!(answer(Appearance::CannotAppear, 2), Answer::NotTestable);
+        assert_eq!(answer(Appearance::CannotAppear, 1), Answer::Inconclusive);
     }
 }

@@ -67,7 +67,12 @@ impl Onset {
             .with("why", ClaimValue::Undecided { why: self.why_undecided(&visits_there) })
             .with("short", if is_short { claim.says("short") } else { "" });
         let evidence = ClaimEvidence::Figures(claim.text_without_names(case, values));
-        RuleAnswer { answer, evidence, visits, chance: Chance::Limit }
+        let is_lossy = Limit::Below(self.limit);
+        let decided_by_test = visits.iter().any(|point| point.are_on_both_sides(is_lossy, Figure::Captured));
+        let chance = if decided_by_test { Chance::Tested } else { Chance::Limit };
+        // Losses at later points than the published one can be of a disturbed host. That nothing is lost there cannot be.
+        let noise_explains = clean_before <= self.published(groups);
+        RuleAnswer { answer, evidence, visits, chance, noise_explains }
     }
 
     /// Where loss begins at these points.
@@ -91,8 +96,7 @@ impl Onset {
 
     /// The answer, and the case of the claim's text.
     fn answer(&self, groups: &[Group<'_>], begins: Begins, points: usize) -> (Answer, &'static str) {
-        let published = self.then.to_string();
-        let published = groups.iter().position(|group| group.label == published).unwrap_or(groups.len());
+        let published = self.published(groups);
         let Begins { clean_before, lossy_from } = begins;
         match lossy_from {
             _ if clean_before == points => (Answer::Changed, "never"),
@@ -104,6 +108,12 @@ impl Onset {
             _ if self.next_only && clean_before > published => (Answer::Changed, "open"),
             _ => (Answer::Inconclusive, "open"),
         }
+    }
+
+    /// The index of the first point at which the publication lost packets; that of none if it is not here.
+    fn published(&self, groups: &[Group<'_>]) -> usize {
+        let label = self.then.to_string();
+        groups.iter().position(|group| group.label == label).unwrap_or(groups.len())
     }
 
     /// Why a point does not show whether packets are lost.

@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Cases, Claim};
-use crate::reproduction::judging::{Chance, RuleAnswer};
+use crate::reproduction::judging::{Chance, JudgedClaim, RuleAnswer};
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
-use crate::reproduction::{ClaimEvidence, ClaimValue, Judgement};
+use crate::reproduction::{ClaimEvidence, ClaimValue};
 
 /// A claim that throughput by searches is below what best effort captures.
 #[derive(Debug, Deserialize)]
@@ -22,7 +22,7 @@ pub(super) struct Search {
 
 impl Search {
     /// The claim holds if it is true at all points but one. Points that the step of the searches left out on this host do not count.
-    pub(super) fn judge(&self, claim: &Claim, measured: &MeasuredSteps<'_>) -> Judgement {
+    pub(super) fn judge(&self, claim: &Claim, measured: &MeasuredSteps<'_>) -> JudgedClaim {
         let points = measured.step_facts(&self.of).map_or(&[][..], |step| &step.points_here[..]);
         let searched: Vec<&Select> =
             claim.over.iter().filter(|over| over.at.is_some_and(|at| points.contains(&at))).collect();
@@ -50,16 +50,19 @@ impl Search {
             .with("searched", ClaimValue::count(cases.all as u64));
         let text = claim.text_without_names("all", values);
         let answer = cases.answer(1, None);
-        let mut judgement = claim.judgement(RuleAnswer {
+        let mut judged = claim.judgement(RuleAnswer {
             answer,
             evidence: ClaimEvidence::Figures(text),
             visits,
             chance: Chance::Unknown,
+            // A search ends at the first loss, and best effort takes no notice of it.
+            noise_explains: true,
         });
+        let judgement = &mut judged.judgement;
         judgement.trials.extend(trials_of_searches);
         // A search is one visit, however many trials it has.
         judgement.visits = (!judgement.trials.is_empty()).then_some(1);
-        judgement
+        judged
     }
 
     /// Whether a found rate is below best effort. `None` if the trials do not show it: the generator sent less than the wire rate, or

@@ -80,7 +80,18 @@ impl Share {
             .with("most", if are_most { claim.says("most") } else { "" })
             .with("over", labels.join(", "));
         let evidence = ClaimEvidence::Figures(claim.text(case, values, &names));
-        RuleAnswer { answer, evidence, visits, chance: Chance::Limit }
+        let decided_by_test = match changed {
+            Some(entry) => entry.visits.are_on_both_sides(entry.limits.changed, self.share),
+            None => {
+                limited.iter().any(|entry| entry.visits.are_on_both_sides(entry.limits.holds, self.share))
+            }
+        };
+        let chance = if decided_by_test { Chance::Tested } else { Chance::Limit };
+        let noise_explains = match changed {
+            Some(entry) => entry.limits.changed.is_met_by_loss(),
+            None => limited.iter().any(|entry| entry.limits.holds.is_met_by_loss()),
+        };
+        RuleAnswer { answer, evidence, visits, chance, noise_explains }
     }
 
     fn limited_visits<'g, 'm>(&'g self, groups: &'g [Group<'m>]) -> Vec<LimitedVisits<'g, 'm>> {

@@ -49,7 +49,7 @@ pub(super) fn judge<'m>(claim: &Claim, groups: &[Group<'m>]) -> RuleAnswer<'m> {
         .with("uncounted", ClaimValue::count(losses.uncounted))
         .with("places", ClaimValue::Losses { losses: losses.places });
     let evidence = ClaimEvidence::Figures(claim.text_without_names(case, values));
-    RuleAnswer { answer, evidence, visits, chance: Chance::Unknown }
+    RuleAnswer { answer, evidence, visits, chance: Chance::Unknown, noise_explains: false }
 }
 
 fn found(losses: &Losses, visits: &[Visits<'_>]) -> Found {

@@ -1,14 +1,16 @@
 //! The visits of one method at one point of a reproduction: what they show together, and how they compare with a limit or with
-//! other visits. One visit is never enough to decide.
+//! other visits. One visit is never enough to decide. A visit that contradicts the others, as one that the host disturbed, leaves the answer
+//! if chance does not explain the others.
 
 use serde::Deserialize;
 
 use super::figure::{Figure, buffered};
 use crate::reproduction::{Cell, TableNote, Undecided};
 use crate::sustained::is_published_load_sent;
-use crate::thresholds::BUFFERED_SHARE;
+use crate::thresholds::{ADVISED_VISITS, BUFFERED_SHARE};
 use capbench_model::statistics::interval::Estimate;
-use capbench_model::statistics::median;
+use capbench_model::statistics::{median, ranks, sign_test};
+use capbench_model::thresholds::FALSE_ALARMS;
 use capbench_model::trial::{TrialResult, Verdict};
 
 /// The visits of one method at one point, a trial each.
@@ -22,11 +24,11 @@ pub struct Visits<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// Each visit of the first is above each visit of the second by more than the margin.
+    /// Each visit of the first is above each visit of the second by more than the margin, or more of them than chance explains.
     Above,
     /// The opposite.
     Below,
-    /// All visits of both are within the margin.
+    /// All visits of both are within the margin, or chance explains neither a difference that is larger in one direction nor one in the other.
     Alike,
     /// None of these, or too few visits.
     Unknown,
@@ -47,6 +49,11 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
+    /// Whether a share meets it the sooner, the more is lost.
+    pub(crate) fn is_met_by_loss(self) -> bool {
+        matches!(self, Self::AtMost(_) | Self::Below(_))
+    }
+
     fn is_met_by(self, value: f64) -> bool {
         match self {
             Self::AtLeast(least) => value >= least,
@@ -58,9 +65,21 @@ impl Limit {
 }
 
 impl<'t> Visits<'t> {
-    /// Creates a selection without invalid trials.
+    /// Creates a selection without invalid trials, and without those that the host disturbed if as many others are left as exclude chance.
     pub(crate) fn from_trials(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
-        Self { trials: trials.into_iter().filter(|trial| trial.verdict != Verdict::Invalid).collect() }
+        let mut valid = Vec::new();
+        let mut undisturbed = Vec::new();
+        for trial in trials {
+            if trial.verdict == Verdict::Invalid {
+                continue;
+            }
+            valid.push(trial);
+            if trial.disturbance.without_core_speed().reasons().is_empty() {
+                undisturbed.push(trial);
+            }
+        }
+        let are_enough = undisturbed.len() >= ADVISED_VISITS as usize;
+        Self { trials: if are_enough { undisturbed } else { valid } }
     }
 
     /// Numbers of the trials.
@@ -113,13 +132,32 @@ impl<'t> Visits<'t> {
         largest
     }
 
-    /// Whether a share meets a limit in each of at least two visits: a single one may be disturbed.
+    /// Whether a share meets a limit in each of at least two visits, or in more of them than chance explains: a single one may be disturbed.
     pub(crate) fn meets(&self, limit: Limit, share: Figure) -> bool {
         let values = match limit {
             Limit::AtLeast(_) | Limit::Above(_) => self.values(share.without_buffered()),
             Limit::AtMost(_) | Limit::Below(_) => self.values(share),
         };
-        values.len() > 1 && values.into_iter().all(|value| limit.is_met_by(value))
+        if values.len() < 2 {
+            return false;
+        }
+        let contrary = values.iter().filter(|value| !limit.is_met_by(**value)).count();
+        contrary == 0 || 2.0 * sign_test(contrary, values.len()) <= FALSE_ALARMS
+    }
+
+    /// Whether some visits meet a limit, and others do not.
+    pub(crate) fn are_on_both_sides(&self, limit: Limit, share: Figure) -> bool {
+        let values = self.values(share);
+        let met = values.iter().filter(|value| limit.is_met_by(**value)).count();
+        met > 0 && met < values.len()
+    }
+
+    /// Whether a visit is above one of the other trials, and a visit is below one of them.
+    pub(crate) fn overlap(&self, other: &Visits<'_>, figure: Figure) -> bool {
+        let first = self.values(figure);
+        let second = other.values(figure);
+        let contrary = ranks::against(&first, &second);
+        contrary > 0 && contrary < first.len() * second.len()
     }
 
     /// Why neither a limit nor its contrary is met.
@@ -143,32 +181,34 @@ fn order(first: &[f64], second: &[f64], margin: f64) -> Order {
     if first.len() < 2 || second.len() < 2 {
         return Order::Unknown;
     }
-    let first = Range::from_values(first);
-    let second = Range::from_values(second);
-    if first.least > second.most + margin {
-        Order::Above
-    } else if first.most < second.least - margin {
-        Order::Below
-    } else if first.most.max(second.most) - first.least.min(second.least) <= margin {
-        Order::Alike
-    } else {
-        Order::Unknown
+    if is_above(first, second, margin) {
+        return Order::Above;
     }
+    if is_above(second, first, margin) {
+        return Order::Below;
+    }
+    let all: Vec<f64> = first.iter().chain(second).copied().collect();
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    // If neither is below the other by the margin, neither is above it by more.
+    let is_within = margin > 0.0
+        && by_chance_above(first, second, -margin) <= FALSE_ALARMS
+        && by_chance_above(second, first, -margin) <= FALSE_ALARMS;
+    if most - least <= margin || is_within { Order::Alike } else { Order::Unknown }
 }
 
-/// The smallest and the largest of several values.
-struct Range {
-    least: f64,
-    most: f64,
+/// Whether values are above others by more than a margin: each above each, or more of them than chance explains.
+fn is_above(higher: &[f64], lower: &[f64], margin: f64) -> bool {
+    let least = higher.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = lower.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    least > most + margin || by_chance_above(higher, lower, margin) <= FALSE_ALARMS
 }
 
-impl Range {
-    fn from_values(values: &[f64]) -> Self {
-        Self {
-            least: values.iter().copied().fold(f64::INFINITY, f64::min),
-            most: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        }
-    }
+/// The two-sided probability that chance puts values so far above others with a margin, by the rank test.
+fn by_chance_above(higher: &[f64], lower: &[f64], margin: f64) -> f64 {
+    let raised: Vec<f64> = lower.iter().map(|value| value + margin).collect();
+    let strata = [ranks::Stratum { low: lower.len(), high: higher.len() }];
+    2.0 * ranks::by_chance(ranks::against(&raised, higher), &strata)
 }
 
 #[cfg(test)]
@@ -178,7 +218,7 @@ mod tests {
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Emptying, Load, Phase, TrialResult};
 
-    use super::{Figure, Order, Visits, order};
+    use super::{Figure, Limit, Order, Visits, order};
 
     #[test]
     fn buffers_matter_from_a_thousandth_of_the_frames_on() {
@@ -204,5 +244,34 @@ mod tests {
         assert_eq!(order(&[0.905, 0.915], &[0.9, 0.9], 0.02), Order::Alike);
         assert_eq!(order(&[1.0], &[0.0], 0.02), Order::Unknown, "one visit shows nothing");
         assert_eq!(order(&[], &[], 0.02), Order::Unknown);
+    }
+
+    #[test]
+    fn a_disturbed_visit_leaves_an_answer_that_the_others_show() {
+        let high = [0.90, 0.91, 0.92, 0.93, 0.94, 0.95];
+        let mut low = [0.50, 0.51, 0.52, 0.53, 0.54, 0.91];
+        assert_eq!(order(&high, &low, 0.0), Order::Above, "2 of 36 pairs contradict, and 5 may");
+        low[4] = 0.93;
+        low[3] = 0.93;
+        assert_eq!(order(&high, &low, 0.0), Order::Unknown);
+        let mut alike = high.map(|value| value - 0.005);
+        alike[0] = 0.83;
+        assert_eq!(order(&high, &alike, 0.08), Order::Alike);
+        assert_eq!(order(&high, &alike, 0.01), Order::Unknown);
+    }
+
+    #[test]
+    fn one_of_nine_visits_may_miss_a_limit_and_one_of_eight_may_not() {
+        for (missed, visits, is_met) in [(0, 2, true), (1, 8, false), (1, 9, true), (2, 9, false)] {
+            let mut trials = Vec::new();
+            for nth in 0..visits {
+                let lost = if nth < missed { 10 } else { 5000 };
+                let trial = measured(100_000, 100_000, 100_000 - lost, lost);
+                let second = Duration::from_secs(1);
+                trials.push(trial.result(1, Phase::Sweep, &profile("recv"), Load::Maximum, second));
+            }
+            let is_below = Visits::from_trials(&trials).meets(Limit::Below(0.96), Figure::Captured);
+            assert_eq!(is_below, is_met, "{missed} of {visits} visits");
+        }
     }
 }

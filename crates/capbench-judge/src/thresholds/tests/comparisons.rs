@@ -63,6 +63,7 @@ pub(super) fn compared_runs(then: &[TrialResult], now: &[TrialResult]) -> Compar
         trials: then,
         searches: &[],
         sweeps: &[],
+        file_warnings: &[],
         soak: None,
     };
     let now = RunFacts { started_unix_s: 2, trials: now, ..then };

@@ -95,6 +95,7 @@ fn an_application_has_no_time_if_it_fills_a_cpu_by_a_fifth_more() {
             trials: &trials,
             searches: &[],
             sweeps: &[],
+            file_warnings: &[],
             soak: None,
         };
         let answers = bench::answers(Some(&known), &run);
@@ -130,6 +131,7 @@ fn may_sustain(captured: f64) -> bool {
         trials: &trials,
         searches: &[],
         sweeps: &[],
+        file_warnings: &[],
         soak: None,
     };
     let answers = bench::answers(Some(&recommendation), &run);

@@ -6,6 +6,8 @@ use std::fs;
 
 use capbench_model::trial::TrialResult;
 
+use super::doubts;
+
 /// Threads of the kernel that do the trials' own receive work.
 const OWN_WORK: [&str; 2] = ["ksoftirqd/", "napi/"];
 /// So much CPU time of other threads, in nanoseconds, is a sign: it can hold a thread of the trial up for as long.
@@ -13,6 +15,9 @@ const OTHERS_NS: u64 = 2_000_000;
 
 /// So many softirqs can run between two readings of one kind and another.
 const AT_THE_ENDS: u64 = 1;
+
+/// The machine's first process. Some kernels run no BPF program on a CPU while one of its threads is there (docs/evidence/tracer.md).
+const FIRST_PROCESS: u32 = 1;
 
 /// CPU time of every thread of other processes so far.
 #[derive(Debug)]
@@ -36,9 +41,8 @@ impl Host {
 
     /// What happened since then that a trial meanwhile did not ask for.
     pub fn signs(&self, trial: &TrialResult) -> Vec<String> {
-        let now = Self::look().0;
-        let ran = now.iter().map(|(thread, ns)| ns.saturating_sub(self.0.get(thread).copied().unwrap_or(0)));
-        let others_ns = ran.sum::<u64>();
+        let now = Self::look();
+        let others_ns = now.ran_since(self, |_| true);
         let stolen_ns = trial.disturbance.cpus.iter().map(|cpu| cpu.steal_ns).sum::<u64>();
         let kernel = trial.profile.cpus.kernel.map(|cpu| format!("softnet.cpu{cpu}.dropped"));
         let softnet = trial.counters.iter().filter(|(name, _)| {
@@ -47,7 +51,15 @@ impl Host {
         let elsewhere = softnet.map(|(_, count)| count).sum::<u64>();
         let runs = |name: &str| trial.counters.get(name).copied().unwrap_or(0);
         let unseen = runs("kernel.softirqs_net_rx").saturating_sub(runs("kernel.net_rx_runs"));
+        let first_ns = now.ran_since(self, |process| process == FIRST_PROCESS);
         let all = [
+            (
+                first_ns > 0 && ends_unseen(trial),
+                format!(
+                    "the first process, beside which no BPF program may run, had a CPU for {} us",
+                    first_ns / 1000
+                ),
+            ),
             (unseen > AT_THE_ENDS, format!("the kernel kept {unseen} receive softirqs from the tracer")),
             (others_ns >= OTHERS_NS, format!("other processes ran for {} us", others_ns / 1000)),
             (stolen_ns > 0, format!("the hypervisor took {} ms away", stolen_ns / 1_000_000)),
@@ -59,6 +71,27 @@ impl Host {
         let disturbed = trial.disturbance.without_core_speed();
         signs.chain(disturbed.reasons().into_iter().map(|noise| format!("{noise:?}"))).collect()
     }
+
+    /// Whether the kernel may have run no BPF program now and then since `before`: its first process had a CPU.
+    pub fn may_have_kept_out_the_tracer(&self, before: &Self) -> bool {
+        self.ran_since(before, |process| process == FIRST_PROCESS) > 0
+    }
+
+    /// CPU time since `before` of the threads of processes that are wanted, in nanoseconds.
+    fn ran_since(&self, before: &Self, is_wanted: impl Fn(u32) -> bool) -> u64 {
+        let mut sum = 0;
+        for (thread, ns) in &self.0 {
+            if is_wanted(thread.0) {
+                sum += ns.saturating_sub(before.0.get(thread).copied().unwrap_or(0));
+            }
+        }
+        sum
+    }
+}
+
+/// Whether an entry of the ledger says that frames ended without the tracer seeing it.
+pub fn ends_unseen(trial: &TrialResult) -> bool {
+    trial.ledger.iter().filter_map(doubts).any(|doubts| doubts.unseen > 0)
 }
 
 /// CPU time of a thread in nanoseconds; `None` for one that has ended, or does the trial's work.

@@ -54,9 +54,10 @@ fn root_frames_that_a_program_has_not_read_are_counted_in_its_sockets_and_rings(
         assert_eq!(trial.unexplained, 0, "{name}: {trial:#?}");
         assert!(ring.is_some() && unread.is_some(), "{name}: {:#?}", trial.ledger);
         match read {
+            // A generator on a busy host may not send all of them.
             Some(read) => {
-                assert_eq!(trial.delivered, *read, "{name}");
-                assert!(unread > Some(0), "{name}: {:#?}", trial.ledger);
+                assert_eq!(trial.delivered, trial.sent.min(*read), "{name}: {:#?}", trial.ledger);
+                assert_eq!(unread > Some(0), trial.sent > *read, "{name}: {:#?}", trial.ledger);
             }
             None => assert_eq!(unread, Some(0), "{name}: {:#?}", trial.ledger),
         }

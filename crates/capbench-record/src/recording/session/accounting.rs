@@ -62,6 +62,7 @@ fn read_into(interface: &mut InterfaceAccount, readings: &[Reading]) {
     }
     if let Some(reading) = readings.first() {
         interface.losses.splice(1..1, reading.unreached.iter().cloned());
+        interface.taken_by_xdp = reading.unreached.iter().find(|loss| loss.place == Place::Xdp).cloned();
         interface.may_be_more_by_xdp = reading.may_be_more_by_xdp;
     }
     interface.went_down = link.went_down(Some(interface.went_down));

@@ -34,7 +34,7 @@ pub const PAGES: [Page; 7] = [
     Page {
         name: "capbench-recommended",
         section: 5,
-        about: "recommended.json, the answer of the last conclusive bench",
+        about: "recommended.json, what is certain of the last bench",
         render: recommended,
         see: &["capbench-bench(1)", "capbench-record(1)", "capbench-results(5)"],
     },

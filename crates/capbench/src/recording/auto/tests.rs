@@ -3,9 +3,10 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use capbench_host::environment;
+use capbench_judge::recommendation::turns::{BelowBy, InTurns, Multiple, RelationToFirst, Turns};
 use capbench_judge::recommendation::{Certainty, Conclusion, Recommendation, SustainedStatus, recommend};
 use capbench_model::disturbance::CpuDisturbance;
-use capbench_model::method_spec::MethodSpec;
+use capbench_model::statistics::interval::Estimate;
 use capbench_plan::for_tests::{Collected, searching_bench_plan};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_results::Results;
@@ -29,9 +30,43 @@ fn recommendation(methods: &[&str]) -> Recommendation {
 }
 
 fn chosen(recommended: &Recommendation) -> (Option<String>, Vec<(String, &'static str)>) {
-    let (taken, passed_over) = choice(recommended);
-    let owned = |(method, why): (&MethodSpec, &'static str)| (method.to_string(), why);
-    (taken.map(|method| method.to_string()), passed_over.into_iter().map(owned).collect())
+    let choice = choice(recommended, &recommended.certain_choice().unwrap());
+    let passed_over = choice.passed_over.iter().map(|over| (over.method.to_string(), over.why));
+    (choice.method.as_ref().map(ToString::to_string), passed_over.collect())
+}
+
+const OPEN: RelationToFirst = RelationToFirst::Open { may_be_better: true };
+const BELOW: RelationToFirst =
+    RelationToFirst::Below { by: BelowBy::Loss, factor: Multiple { middle: 1.5, low: None, high: None } };
+
+/// The bench of [`bench`] if its methods had taken turns with these relations: no load was lossless, and the first one is named.
+fn bench_in_turns(methods: &[(&str, RelationToFirst)]) -> Results {
+    let names: Vec<&str> = methods.iter().map(|(name, _)| *name).collect();
+    let mut results = bench(&names);
+    let ranking = &mut results.recommended.as_mut().unwrap().rankings[0];
+    let mut in_turns = Vec::new();
+    for (name, relation) in methods {
+        in_turns.push(InTurns {
+            method: (*name).into(),
+            rounds: 6,
+            captured: Estimate::of([0.9; 6]).unwrap(),
+            relative_captured: None,
+            relative_cost: None,
+            relation: *relation,
+            is_decided: None,
+        });
+    }
+    for ranked in &mut ranking.methods {
+        ranked.lossless.lower_pps = None;
+    }
+    ranking.turns = Some(Turns { load_pps: 1e5, rounds: 6, judged_rounds: 6, methods: in_turns });
+    ranking.conclusion = Conclusion::OneOf {
+        best: Some(names[0].into()),
+        methods: Vec::new(),
+        worse: Vec::new(),
+        settle: Vec::new(),
+    };
+    results
 }
 
 #[test]
@@ -60,14 +95,51 @@ fn a_method_that_lost_frames_at_every_load_is_not_taken() {
     assert_eq!(chosen(&recommended), (None, vec![]));
 }
 
+#[test]
+fn methods_in_turns_are_taken_in_their_order_without_a_lossless_load() {
+    let first = ("packet-v3", RelationToFirst::First);
+    let open = bench_in_turns(&[first, ("libpcap", OPEN), ("recv", BELOW)]);
+    assert_eq!(chosen(open.recommended.as_ref().unwrap()), (Some("packet-v3".into()), vec![]));
+    let taker = bench_in_turns(&[("af-xdp", RelationToFirst::First), ("recv", BELOW), ("packet-v2", OPEN)]);
+    let passed_over = vec![("af-xdp".to_string(), TAKES_FRAMES)];
+    assert_eq!(chosen(taker.recommended.as_ref().unwrap()), (Some("packet-v2".into()), passed_over));
+}
+
+#[test]
+fn a_bench_that_leaves_methods_open_replaces_a_decided_one_only_if_it_contradicts_that() {
+    let open = bench_in_turns(&[("packet-v3", RelationToFirst::First), ("libpcap", OPEN), ("recv", BELOW)]);
+    let (scratch, is_saved) = saved(&open);
+    assert!(is_saved);
+    let (method, why) = choose_from(&scratch.path().join("capbench")).unwrap();
+    assert_eq!(method.to_string(), "packet-v3");
+    let expected =
+        "one of packet-v3, libpcap: the bench of 2023-11-14T22:13:20Z shows that the other methods are worse";
+    assert_eq!(why, expected);
+    for (methods, is_replaced) in [(["libpcap", "packet-v2"], false), (["recv", "packet-v2"], true)] {
+        let (scratch, _) = saved(&bench(&methods));
+        assert_eq!(save_in(&scratch, &open), is_replaced, "{methods:?}");
+        let (method, _) = choose_from(&scratch.path().join("capbench")).unwrap();
+        assert_eq!(method.to_string(), if is_replaced { "packet-v3" } else { "libpcap" });
+    }
+    let mut elsewhere = bench(&["libpcap", "packet-v2"]);
+    elsewhere.environment.kernel_release = Some("1.0".into());
+    assert!(save_in(&saved(&elsewhere).0, &open), "the decided one is about another kernel");
+}
+
 /// A folder with the recommendation of a bench of this host, and whether it was saved.
 fn saved(results: &Results) -> (Scratch, bool) {
     let scratch = Scratch::new();
+    let is_saved = save_in(&scratch, results);
+    (scratch, is_saved)
+}
+
+/// Saves the recommendation of a bench; returns whether it was saved.
+fn save_in(scratch: &Scratch, results: &Results) -> bool {
     let is_saved = recommended::save(&scratch.path().join("capbench"), results).unwrap();
     for path in ["", "capbench", "capbench/recommended.json"].iter().take(if is_saved { 3 } else { 1 }) {
         set_mode(&scratch.path().join(path), 0o700);
     }
-    (scratch, is_saved)
+    is_saved
 }
 
 fn set_mode(path: &Path, mode: u32) {
@@ -116,7 +188,7 @@ fn a_bench_of_another_kernel_is_not_used() {
     let mut results = bench(&["packet-v2", "recv"]);
     results.environment.kernel_release = Some("1.0".into());
     let (scratch, _) = saved(&results);
-    assert_eq!(refusal(&scratch), "the last conclusive bench was on another host or kernel");
+    assert_eq!(refusal(&scratch), "the last bench with a certain answer was on another host or kernel");
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! What a comparison of two runs, or of methods that took turns, shows: how many figures are worse or better, by the judgements
 //! of its contrasts, or why nothing follows from it.
 
+mod answers;
+
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::statistics::{by_key, median};
 use capbench_model::trial::{Phase, Profile, SizeLabel, TrialResult};
 use serde::{Deserialize, Serialize};
 
+pub use self::answers::{FigureAnswer, KnownChange};
 use super::{Finding, Found};
 use crate::comparison::note::{ComparisonNote, RunsDifference};
 use crate::comparison::{Comparison, Contrast, Judgement, Scale};
@@ -18,6 +21,10 @@ pub enum ComparisonFinding {
     OfRuns {
         /// What follows.
         outcome: ComparisonOutcome,
+        /// Whether it delivers more, loses less and is cheaper; none if nothing follows from disturbed or damaged trials. Absent in files of
+        /// versions that did not write them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        answers: Vec<FigureAnswer>,
     },
     /// What comparisons of methods that took turns show.
     OfMethods {
@@ -45,6 +52,9 @@ pub struct ComparedMethods {
     pub now: String,
     /// What follows.
     pub outcome: ComparisonOutcome,
+    /// Whether it delivers more, loses less and is cheaper. Absent in files of versions that did not write them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<FigureAnswer>,
 }
 
 /// What follows from a comparison.
@@ -94,7 +104,8 @@ pub struct FigureCounts {
 
 /// What follows for two runs.
 pub fn of_runs(comparison: &Comparison) -> Found {
-    let fact = ComparisonFinding::OfRuns { outcome: outcome(comparison, &[]) };
+    let outcome = outcome(comparison, &[]);
+    let fact = ComparisonFinding::OfRuns { outcome, answers: answers_of(comparison, outcome) };
     Found::new(Finding::Comparison(fact), evidence(comparison))
 }
 
@@ -105,10 +116,12 @@ pub fn of_methods(comparisons: &[Comparison], trials: &[TrialResult]) -> Option<
     }
     let mut compared = Vec::new();
     for comparison in comparisons {
+        let outcome = outcome(comparison, trials);
         compared.push(ComparedMethods {
             then: comparison.then.clone(),
             now: comparison.now.clone(),
-            outcome: outcome(comparison, trials),
+            outcome,
+            answers: answers_of(comparison, outcome),
         });
     }
     let fact = ComparisonFinding::OfMethods { compared };
@@ -140,6 +153,14 @@ fn evidence(comparison: &Comparison) -> Vec<u32> {
     let worse = comparison.judged(Judgement::Regression);
     let changed = worse.chain(comparison.judged(Judgement::Improvement));
     changed.flat_map(|contrast| trials_of(comparison, contrast)).collect()
+}
+
+/// The answers of a comparison of two runs or methods, if its figures show something.
+fn answers_of(comparison: &Comparison, outcome: ComparisonOutcome) -> Vec<FigureAnswer> {
+    match outcome {
+        ComparisonOutcome::Judged(_) if comparison.hosts.is_none() => answers::answers(comparison),
+        _ => Vec::new(),
+    }
 }
 
 /// What follows from a comparison: why nothing does, or the numbers of figures.
