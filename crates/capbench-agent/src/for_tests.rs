@@ -36,7 +36,7 @@ pub(crate) fn reported(trial: u16) -> Reported {
     };
     Reported {
         trial: TrialId(trial),
-        sent: Some(vec![Sent { stream, frames: 10, end_ns: 1_000_000_000, began: None }]),
+        sent: Some(vec![Sent { stream, frames: 10, end_ns: 1_000_000_000, began: None, dropped: None }]),
         half: Half::Transmit(Box::new(half)),
     }
 }

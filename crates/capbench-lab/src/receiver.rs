@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 use capbench_capture::{Capture, Frame, Taker, Visitor};
 use capbench_frames::classify::Classifier;
 use capbench_host::accounts::kernel_work::KernelWorkProbe;
+use capbench_host::accounts::softnet::SoftnetSnapshot;
 use capbench_host::accounts::threads::ThreadTimes;
 use capbench_model::counters::{Counters, LossMark};
 use capbench_model::evidence::QueueAccount;
@@ -43,7 +44,7 @@ use capbench_sys::host::{clock, thread};
 use crate::latency::{LatencyRecorder, Timekeeper};
 use crate::work::Work;
 use crate::{LabError, Result};
-use ending::End;
+use ending::{CountedLosses, End};
 pub use ending::{Progress, SharedStart};
 pub use members::{Accounted, together};
 use next_read::NextRead;
@@ -102,6 +103,8 @@ pub struct Application<'a> {
     pub latency: Option<Recording>,
     /// `None`: the only thread.
     pub member: Option<MemberOf>,
+    /// Whether a trial ends as soon as counters say where all missing frames were lost. The counters of one of several members do not.
+    pub ends_when_counted: bool,
 }
 
 impl Visitor for Application<'_> {
@@ -122,6 +125,7 @@ impl Visitor for Application<'_> {
                 probe: &self.probe,
                 quiet: self.quiet,
                 nth: self.member.map_or(0, |member| member.nth),
+                ends_when_counted: self.ends_when_counted && self.member.is_none(),
             };
             let has_tags = capture.running().vlan_metadata;
             let verifier = match self.member {
@@ -182,6 +186,8 @@ struct Reception<'a> {
     quiet: Duration,
     /// Which member reads.
     nth: usize,
+    /// Whether the trial ends as soon as counters say where all missing frames were lost.
+    ends_when_counted: bool,
 }
 
 impl Reception<'_> {
@@ -192,6 +198,7 @@ impl Reception<'_> {
         let mut next_read = NextRead::after(0, Instant::now());
         // Counts of earlier trials do not belong to this one.
         let (counted, waited) = (capture.counters()?, capture.waits());
+        let backlog = if self.ends_when_counted { Some(SoftnetSnapshot::read()?) } else { None };
         let switches = ThreadTimes::read(thread::current_thread());
         let cpu_start = clock::thread_cpu_ns();
         // If the receiver of this message is gone, the trial was given up; the loop below then ends at once by `stop`.
@@ -211,6 +218,12 @@ impl Reception<'_> {
             let accounted = self.progress.accounted.sum_with(self.nth, hands.accounted());
             if is_stopped || end.is_reached(self.progress, accounted, came) {
                 break is_stopped || end.is_cut_short;
+            }
+            if let Some(backlog) = &backlog
+                && let Some(missing) = end.missing(self.progress, accounted, came)
+                && self.losses(capture, &counted, backlog)?.is_some_and(|losses| losses.are_all_of(missing))
+            {
+                break false;
             }
         };
         let Done { verifier, queue, cpu_ns, switches: others } = hands.finish(self.stop)?;
@@ -255,6 +268,21 @@ impl Reception<'_> {
         };
         let record = verifier.into_record().filter(|_| !tallied);
         Ok(Outcome { received, kernel, record, times: None })
+    }
+}
+
+impl Reception<'_> {
+    /// The losses since the trial began, by these counts of the method and of the backlog. `None` if the method does not know its own.
+    fn losses<C: Capture>(
+        &self,
+        capture: &mut C,
+        counted: &Counters,
+        backlog: &SoftnetSnapshot,
+    ) -> Result<Option<CountedLosses>> {
+        let Some(by_method) = capture.counters()?.since(counted).dropped() else { return Ok(None) };
+        let now = SoftnetSnapshot::read()?;
+        let in_backlog = now.since(backlog).iter().map(|cpu| cpu.dropped).sum();
+        Ok(Some(CountedLosses { by_method, in_backlog, when_sent: self.progress.dropped() }))
     }
 }
 

@@ -20,6 +20,13 @@ pub struct Fanout {
     group: Arc<Mutex<Group>>,
 }
 
+/// Whether both are the same group. Another group with the same settings is another one.
+impl PartialEq for Fanout {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.group, &other.group)
+    }
+}
+
 /// What the members have in common.
 #[derive(Debug, Default)]
 enum Group {

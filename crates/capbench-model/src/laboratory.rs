@@ -20,7 +20,7 @@ use crate::trial::{SizeLabel, Trial};
 use crate::work::WorkPlan;
 
 /// Everything about a trial except its load and duration.
-#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Setup {
     /// The method under test.
     pub method: MethodSpec,
@@ -70,7 +70,8 @@ pub trait Laboratory {
     fn rest(&mut self, while_idle: Duration);
 
     /// Says whether the next trials are short ones in turns: each is compared with those of the other methods right before and after
-    /// it, so it is neither repeated nor probed after. A laboratory that wraps another one passes the call on.
+    /// it, so it is neither repeated nor probed after. What they share stays prepared, and a trial waits for no frame that the counters
+    /// show to be lost. A laboratory that wraps another one passes the call on.
     fn take_turns(&mut self, _are_in_turns: bool) {}
 
     /// Makes later trials use numbers above `last`, probes and discarded attempts included: a continued run goes on counting.

@@ -11,7 +11,7 @@ use crate::mark::FrameMark;
 use crate::units::{ByteCount, SnapLength};
 
 /// How to capture. Each method uses the options that apply to it; the table of methods lists them.
-#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CaptureOptions {
     /// Memory for the ring, or the socket's receive buffer for methods without one.
     pub ring: ByteCount,

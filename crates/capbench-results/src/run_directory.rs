@@ -1,5 +1,5 @@
-//! The directory of a run. Its results are rewritten after every trial, so that an interrupted run loses none. A soak appends its
-//! segments to a separate file in that directory.
+//! The directory of a run. Its results are rewritten after every trial, so that an interrupted run loses none, or up to a second of
+//! short ones. A soak appends its segments to a separate file in that directory.
 
 use std::ffi::OsStr;
 use std::fs::File;

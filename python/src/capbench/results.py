@@ -1228,15 +1228,6 @@ class FactBenchCostsEqual(TypedDict):
     what: Literal['costs_equal']
 
 
-class FactComparisonOfRuns(TypedDict):
-    """What a comparison of two runs shows."""
-
-    about: Literal['comparison']
-    outcome: ComparisonOutcome
-    """What follows."""
-    what: Literal['of_runs']
-
-
 class FactCaveatOneWayAbsolute(TypedDict):
     """One-way times have an error."""
 
@@ -1265,7 +1256,7 @@ class FirstPlace(TypedDict):
     is_distinguished: bool
     """Whether the first method is above the second one by more than chance explains."""
     needed_searches: NotRequired[int]
-    """How many searches of each method can show it, if there are too few."""
+    """How many searches of each method show it, if there are too few, and if further ones are like these."""
 
 
 class FlowLoss(TypedDict):
@@ -1759,6 +1750,68 @@ class KernelWorkSetting(TypedDict):
 
 Kind: TypeAlias = Literal['bench', 'search', 'sweep', 'rfc2544', 'soak', 'reproduce']
 """What a run measures."""
+
+
+KnownChangeWorse = TypedDict(
+    'KnownChangeWorse',
+    {
+        'is': Literal['worse']
+    },
+)
+
+
+KnownChangeBetter = TypedDict(
+    'KnownChangeBetter',
+    {
+        'is': Literal['better']
+    },
+)
+
+
+KnownChangeInSome = TypedDict(
+    'KnownChangeInSome',
+    {
+        'better': int,
+        'is': Literal['in_some'],
+        'worse': int,
+    },
+)
+
+
+KnownChangeLossless = TypedDict(
+    'KnownChangeLossless',
+    {
+        'is': Literal['lossless']
+    },
+)
+
+
+KnownChangeEqual = TypedDict(
+    'KnownChangeEqual',
+    {
+        'is': Literal['equal']
+    },
+)
+
+
+KnownChangeNotShown = TypedDict(
+    'KnownChangeNotShown',
+    {
+        'is': Literal['not_shown']
+    },
+)
+
+
+KnownChangeTooFewTrials = TypedDict(
+    'KnownChangeTooFewTrials',
+    {
+        'is': Literal['too_few_trials']
+    },
+)
+
+
+KnownChange: TypeAlias = KnownChangeWorse | KnownChangeBetter | KnownChangeInSome | KnownChangeLossless | KnownChangeEqual | KnownChangeNotShown | KnownChangeTooFewTrials
+"""What is known of the change of a figure."""
 
 
 class KnownSkewRemoved(TypedDict):
@@ -4725,17 +4778,6 @@ class Column(TypedDict):
     """What the column shows."""
 
 
-class ComparedMethods(TypedDict):
-    """A comparison of two methods."""
-
-    now: str
-    """The compared method."""
-    outcome: ComparisonOutcome
-    """What follows."""
-    then: str
-    """The reference."""
-
-
 class ComparedRates(TypedDict):
     """Rates of a ring and a method without one at the same points."""
 
@@ -5481,15 +5523,6 @@ class FactBenchCostsDiffer(TypedDict):
     what: Literal['costs_differ']
 
 
-class FactComparisonOfMethods(TypedDict):
-    """What comparisons of methods that took turns show."""
-
-    about: Literal['comparison']
-    compared: list[ComparedMethods]
-    """Each comparison."""
-    what: Literal['of_methods']
-
-
 class FactComparisonNote(TypedDict):
     """Something to read before the figures."""
 
@@ -5520,6 +5553,17 @@ class FactCaveatOneWayRelative(TypedDict):
     skew: NotRequired[KnownSkew]
     """The difference of the two clocks' rates; absent if the delays do not have it."""
     what: Literal['one_way_relative']
+
+
+class FigureAnswer(TypedDict):
+    """The answer to one question."""
+
+    change: Change
+    """The change with its interval, over all set-ups of the figure."""
+    known: KnownChange
+    """What is known of its change."""
+    measure: Measure
+    """The figure."""
 
 
 class FoundLoadClean(TypedDict):
@@ -5633,8 +5677,8 @@ class InTurns(TypedDict):
 
     captured: Estimate
     """Share of the intended frames that it captured: the median of the rounds."""
-    is_decided: bool
-    """Whether they show how it compares with the first; of the first, that no other method is better by enough to matter."""
+    is_decided: NotRequired[bool]
+    """Whether they show how it compares with the first; of the first, that no other method is better by enough to matter. Absent in older files."""
     method: str
     """The method."""
     relation: RelationToFirst
@@ -6874,6 +6918,19 @@ class ClaimValueLosses(TypedDict):
     what: Literal['losses']
 
 
+class ComparedMethods(TypedDict):
+    """A comparison of two methods."""
+
+    answers: NotRequired[list[FigureAnswer]]
+    """Whether it delivers more, loses less and is cheaper. Absent in files of versions that did not write them."""
+    now: str
+    """The compared method."""
+    outcome: ComparisonOutcome
+    """What follows."""
+    then: str
+    """The reference."""
+
+
 class Comparison(TypedDict):
     """The result of a comparison."""
 
@@ -6912,7 +6969,7 @@ class Comparison(TypedDict):
     thresholds: Thresholds
     """The minimum changes to report."""
     visits_needed: NotRequired[int]
-    """Visits per set-up and side with which each contrast could become significant; absent if each could already."""
+    """Visits per set-up and side that decide most of the contrasts of single set-ups with too few trials, if further trials are like those that ran; absent if none has too few, or if no reasonable number of visits does."""
 
 
 class ConclusionNoneLossless(TypedDict):
@@ -7422,6 +7479,26 @@ class FactBenchOtherSetUps(TypedDict):
     set_up: SetUp
     """The set-up of the verdict."""
     what: Literal['other_set_ups']
+
+
+class FactComparisonOfRuns(TypedDict):
+    """What a comparison of two runs shows."""
+
+    about: Literal['comparison']
+    answers: NotRequired[list[FigureAnswer]]
+    """Whether it delivers more, loses less and is cheaper; none if nothing follows from disturbed or damaged trials. Absent in files of versions that did not write them."""
+    outcome: ComparisonOutcome
+    """What follows."""
+    what: Literal['of_runs']
+
+
+class FactComparisonOfMethods(TypedDict):
+    """What comparisons of methods that took turns show."""
+
+    about: Literal['comparison']
+    compared: list[ComparedMethods]
+    """Each comparison."""
+    what: Literal['of_methods']
 
 
 class FactComparisonRunsDiffer(TypedDict):

@@ -81,6 +81,7 @@ impl AgentLaboratory {
             duration: Duration::from_secs_f64(frames.get() as f64 / rate.get()),
             is_first,
             stays_open: false,
+            in_turns: false,
         };
         let (transmit, receive) = trial.halves(arm)?;
         drop(trial);

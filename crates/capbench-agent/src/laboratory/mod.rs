@@ -91,6 +91,8 @@ pub struct AgentLaboratory {
     /// First trial id of this run; differs between runs.
     base: u16,
     numbering: Numbering,
+    /// Whether methods take turns in short trials.
+    in_turns: bool,
     checked: Option<Checked>,
     statements: Vec<Statement>,
     /// When the laboratory was opened: the agents' clocks are compared with the time since then.
@@ -137,6 +139,7 @@ impl AgentLaboratory {
             receive,
             base,
             numbering: Numbering::default(),
+            in_turns: false,
             checked: None,
             statements,
             opened: Instant::now(),
@@ -312,6 +315,10 @@ impl Laboratory for AgentLaboratory {
             }
             std::thread::sleep(left.min(LOOK_FOR_STOP));
         }
+    }
+
+    fn take_turns(&mut self, are_in_turns: bool) {
+        self.in_turns = are_in_turns;
     }
 
     fn number_after(&mut self, last: u32) {

@@ -39,7 +39,7 @@ impl AgentLaboratory {
         let measured_there = self.measured_cpus(self.receive.hello(), placement, &cpus);
         let conditions = self.conditions(setup, placement, cpus, threads, is_virtual);
         let comparison = setup.latency.map(|_| self.comparison());
-        let Self { generators, absent, receive, numbering, statements, base, route, .. } = self;
+        let Self { generators, absent, receive, numbering, statements, base, route, in_turns, .. } = self;
         let receive = RemoteReceiver::prepare(receive, receiving, measured_there)?.comparing(comparison);
         let mut further = receive.statements();
         let mut absent = absent.clone();
@@ -79,6 +79,7 @@ impl AgentLaboratory {
             clocks: Some(SeparateClocks { accepted_error: route.clock_error }),
             tracer: None,
             traces_always: false,
+            in_turns: *in_turns,
             sink: None,
         })
     }

@@ -361,7 +361,7 @@ impl TransmitEnd for OtgSender<'_> {
         let is_in_time = elapsed < arm.duration + first_look(arm.duration) + POLL;
         armed.elapsed = if is_in_time { arm.duration } else { elapsed };
         let end_ns = arm.duration.as_nanos() as u64;
-        Ok(vec![Sent { stream, frames: armed.sent, end_ns, began: None }])
+        Ok(vec![Sent { stream, frames: armed.sent, end_ns, began: None, dropped: None }])
     }
 
     fn finish(&mut self, _: FinishSending) -> capbench_lab::Result<TransmitHalf> {

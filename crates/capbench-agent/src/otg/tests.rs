@@ -100,7 +100,8 @@ fn prepared_as(generator: &OtgGenerator, stream: StreamId) -> OtgSender<'_> {
 }
 
 fn arm(load: Load, duration: Duration) -> Arm {
-    Arm { trial: TrialId(7), load, burst: None, duration, is_first: false, stays_open: false }
+    let trial = TrialId(7);
+    Arm { trial, load, burst: None, duration, is_first: false, stays_open: false, in_turns: false }
 }
 
 /// A trial of 100 frames in 100 ms.

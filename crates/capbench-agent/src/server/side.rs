@@ -278,7 +278,7 @@ impl OpenPort {
     fn finish_receiving(&mut self, arm: Arm) {
         let Some(frames) = arm.load.intended(arm.duration).filter(|_| self.streams == 1) else { return };
         let end_ns = arm.schedule().planned_ns(frames).unwrap_or_default();
-        let sent = Sent { stream: StreamId(0), frames, end_ns, began: None };
+        let sent = Sent { stream: StreamId(0), frames, end_ns, began: None, dropped: None };
         let _ = self.finish(Finish::Receive(FinishReceiving { trial: arm.trial, sent: vec![sent] }));
         let has_all = match &self.stage {
             Stage::Done(done) => match &done.half {

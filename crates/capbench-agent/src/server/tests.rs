@@ -201,6 +201,7 @@ fn interfaces_methods_and_loads_are_allowed_by_the_command_line_alone() {
         duration: Duration::from_secs(seconds),
         is_first: false,
         stays_open: false,
+        in_turns: false,
     };
     let rate = |pps: f64| Load::Rate(Pps::new(pps).unwrap());
     assert_eq!(rules.check_load(&arm(rate(1000.0), 10)), Ok(()));

@@ -127,7 +127,7 @@ impl Pace {
     pub fn timing(number: usize) -> Option<Timing> {
         match number {
             0 => None,
-            ..=SLOW_PACES => Some(Timing::TimePassed),
+            1..=SLOW_PACES => Some(Timing::TimePassed),
             _ => Some(Timing::CpuTime),
         }
     }

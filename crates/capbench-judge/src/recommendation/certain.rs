@@ -17,7 +17,14 @@ pub struct CertainChoice<'r> {
     pub open: Vec<&'r SavedMethod>,
 }
 
-impl CertainChoice<'_> {
+impl<'r> CertainChoice<'r> {
+    /// The methods that may be best, the one to use first.
+    pub fn may_be_best(&self) -> Vec<&'r SavedMethod> {
+        let mut methods = vec![self.method];
+        methods.extend(&self.open);
+        methods
+    }
+
     /// Whether no other method is better.
     pub fn is_decided(&self) -> bool {
         self.open.is_empty()

@@ -78,3 +78,57 @@ pub trait ReceiveEnd {
         false
     }
 }
+
+/// An end that stays prepared while a trial drives it.
+impl<E: TransmitEnd> TransmitEnd for &mut E {
+    fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()> {
+        E::arm(self, arm, start)
+    }
+
+    fn go(&mut self, go: Go) -> Result<()> {
+        E::go(self, go)
+    }
+
+    fn sent(&mut self) -> Result<Vec<Sent>> {
+        E::sent(self)
+    }
+
+    fn reported(&mut self) -> Option<Vec<Sent>> {
+        E::reported(self)
+    }
+
+    fn finish(&mut self, finish: FinishSending) -> Result<TransmitHalf> {
+        E::finish(self, finish)
+    }
+
+    fn release(&mut self) {
+        E::release(self);
+    }
+
+    fn is_lost(&self) -> bool {
+        E::is_lost(self)
+    }
+}
+
+/// An end that stays prepared while a trial drives it.
+impl<E: ReceiveEnd> ReceiveEnd for &mut E {
+    fn can_stay_open(&self) -> Result<()> {
+        E::can_stay_open(self)
+    }
+
+    fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()> {
+        E::arm(self, arm, start)
+    }
+
+    fn finish(&mut self, finish: FinishReceiving) -> Result<ReceiveHalf> {
+        E::finish(self, finish)
+    }
+
+    fn release(&mut self) {
+        E::release(self);
+    }
+
+    fn is_lost(&self) -> bool {
+        E::is_lost(self)
+    }
+}

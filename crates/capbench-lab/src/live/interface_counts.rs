@@ -45,11 +45,16 @@ impl InterfaceCounts {
 impl InterfaceSnapshot {
     /// Reads the counters.
     pub(super) fn take(side: &Side, end: End, tracing: &Tracing) -> Result<Self> {
+        let (nic, pause) = side.run(|| (NicSnapshot::take(side.name()), pause_counts(side.name())))?;
         // In this order: reading the driver's counters updates the link statistics of many drivers.
-        let nic = side.run(|| NicSnapshot::take(side.name()))??;
         let link = side.links().by_index(side.index())?;
-        let pause = side.run(|| pause_counts(side.name()))??;
-        Ok(Self { link, nic, pause, traced: tracing.counts(end)? })
+        Ok(Self { link, nic: nic?, pause: pause?, traced: tracing.counts(end)? })
+    }
+
+    /// Frames that the interface dropped when they were sent, from this reading to `link`; `None` if they are unknown.
+    pub(super) fn transmit_drops_until(&self, link: &Link) -> Option<u64> {
+        let (now, before) = link.stats.zip(self.link.stats)?;
+        now.since(&before)?.tx_dropped.into()
     }
 
     /// Reads the counters before a trial. If it `settles`, earlier traffic is in them: some drivers update them at intervals.

@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 
 /// Prepares the transmit side for the trials of a set-up.
-#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PrepareSending {
     /// The stream in the stamps of its first thread's frames. Its other threads have the next ones.
     pub stream: StreamId,
@@ -57,7 +57,7 @@ pub struct PrepareSending {
 }
 
 /// Prepares the receive side for the trials of a set-up.
-#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PrepareReceiving {
     /// The set-up.
     pub setup: Setup,
@@ -116,6 +116,10 @@ pub struct Arm {
     pub is_first: bool,
     /// Whether capture and generator stay open for further trials.
     pub stays_open: bool,
+    /// Whether methods take turns in short trials: the generator stays open, and the trial ends as soon as the counters account for
+    /// every frame. Otherwise a trial that misses frames waits as long as its set-up says.
+    #[serde(default)]
+    pub in_turns: bool,
 }
 
 /// Starts the armed trial.
@@ -143,6 +147,9 @@ pub struct Sent {
     /// When the sender began; absent if it shares the receiver's clock.
     #[serde(default)]
     pub began: Option<Began>,
+    /// How many of the frames the sending interface has dropped so far, by its counter. Absent if it does not report that at once.
+    #[serde(default)]
+    pub dropped: Option<u64>,
 }
 
 /// Ends the trial on the receive side.
@@ -167,6 +174,11 @@ impl FinishReceiving {
     /// Frames sent in all streams.
     pub fn frames(&self) -> u64 {
         self.sent.iter().map(|sent| sent.frames).sum()
+    }
+
+    /// Frames that the sending interfaces have dropped; 0 if unknown.
+    pub fn dropped(&self) -> u64 {
+        self.sent.iter().filter_map(|sent| sent.dropped).fold(0, u64::saturating_add)
     }
 
     /// What was sent in a stream; `None` if its generator did not report it.

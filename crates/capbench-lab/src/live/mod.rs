@@ -7,6 +7,7 @@ mod far_end;
 mod generators;
 pub mod halves;
 mod host;
+mod in_turns;
 mod interface_counts;
 mod join;
 pub mod line_rate;
@@ -49,6 +50,7 @@ use capbench_model::placement::{LoadDepends, PlacementChoice};
 use capbench_model::saved::Saved;
 use capbench_model::traffic::Traffic;
 use capbench_model::trial::{Cpus, Profile, Trial};
+use in_turns::{BothSides, KeptSides, PrepareBoth};
 use messages::{HostCpus, PrepareReceiving, PrepareSending};
 
 pub use host::Host;
@@ -120,6 +122,8 @@ pub struct LiveLaboratory {
     interfaces: Vec<PathInterface>,
     programs: Programs,
     line_rate: Option<Pps>,
+    /// What stays prepared while methods take turns; `None`: they do not.
+    kept: Option<KeptSides>,
 }
 
 impl LiveLaboratory {
@@ -136,6 +140,7 @@ impl LiveLaboratory {
             interfaces: Vec::new(),
             programs: Programs::default(),
             line_rate: None,
+            kept: None,
         }
     }
 
@@ -191,6 +196,9 @@ impl LiveLaboratory {
         let key = (choice, wanted, threads);
         if let Some((_, bed, placement)) = self.bed.as_ref().filter(|(current, ..)| *current == key) {
             return Ok((Arc::clone(bed), placement.clone()));
+        }
+        if let Some(kept) = &mut self.kept {
+            *kept = KeptSides::default();
         }
         self.bed = None;
         let (bed, placement) = match &self.path {
@@ -287,12 +295,25 @@ impl LiveLaboratory {
         }
         let is_method = matches!(named.subject, Subject::Capture { .. });
         let sink = self.host.tracing.end_frames(&bed)?.filter(|_| is_method);
-        let (transmit, receive) = self.sides(setup, &named.subject, &bed, &placement, &generators, mtu)?;
         let line_rate = match self.line_rate {
             Some(known) => Some(known),
             None => line_rate::of(&bed, plan.sizes().mean_octets())?,
         };
         let profile = profile(setup, &named.subject, &plan, &placement);
+        let (sending, receiving) = messages_for(setup, &bed, &placement, &generators, mtu);
+        let asked = PrepareBoth {
+            sending,
+            receiving,
+            subject: &named.subject,
+            transmit_side: bed.transmit_side(),
+            receive_side: bed.receive_side(),
+            threads,
+        };
+        let in_turns = self.kept.is_some();
+        let BothSides { senders, receive } = match &mut self.kept {
+            Some(kept) => kept.prepare(asked, &self.host)?,
+            None => asked.once(&self.host)?,
+        };
         Ok(LiveTrial {
             numbering: &mut self.numbering,
             base: TrialId(self.base),
@@ -301,49 +322,47 @@ impl LiveLaboratory {
             line_rate,
             burst: setup.burst,
             clocks: None,
-            senders: Senders::one(Box::new(transmit), threads),
-            receive: Box::new(receive),
+            senders,
+            receive,
             tracer: self.host.tracing.tracer().cloned(),
             traces_always: self.host.traces_always,
+            in_turns,
             sink,
         })
     }
+}
 
-    /// Both sides of the trials of a set-up, on this host.
-    fn sides(
-        &self,
-        setup: &Setup,
-        subject: &Subject,
-        bed: &Bed,
-        placement: &Placement,
-        generators: &[CpuId],
-        mtu: Mtu,
-    ) -> Result<(TransmitSide, ReceiveSide)> {
-        let receiving = PrepareReceiving {
-            setup: setup.clone(),
-            streams: generators.len() as u16,
-            untimed: Vec::new(),
-            mtu,
-            cpus: HostCpus {
-                generators: generators.to_vec(),
-                kernels: placement.kernels.clone(),
-                application: placement.application,
-            },
-            is_virtual: bed.is_virtual(),
-            polls_by_thread: bed.polls_by_thread(),
-        };
-        let sending = PrepareSending {
-            stream: StreamId(0),
-            transmit: setup.transmit.clone(),
-            layout: setup.layout,
-            sizes: setup.sizes.clone(),
-            mtu,
-            cpus: generators.to_vec(),
-            is_virtual: bed.is_virtual(),
-        };
-        let receive = ReceiveSide::prepare(receiving, subject.clone(), bed.receive_side(), &self.host)?;
-        Ok((TransmitSide::prepare(sending, bed.transmit_side(), &self.host)?, receive))
-    }
+/// What both sides of the trials of a set-up are prepared for, on this host.
+fn messages_for(
+    setup: &Setup,
+    bed: &Bed,
+    placement: &Placement,
+    generators: &[CpuId],
+    mtu: Mtu,
+) -> (PrepareSending, PrepareReceiving) {
+    let receiving = PrepareReceiving {
+        setup: setup.clone(),
+        streams: generators.len() as u16,
+        untimed: Vec::new(),
+        mtu,
+        cpus: HostCpus {
+            generators: generators.to_vec(),
+            kernels: placement.kernels.clone(),
+            application: placement.application,
+        },
+        is_virtual: bed.is_virtual(),
+        polls_by_thread: bed.polls_by_thread(),
+    };
+    let sending = PrepareSending {
+        stream: StreamId(0),
+        transmit: setup.transmit.clone(),
+        layout: setup.layout,
+        sizes: setup.sizes.clone(),
+        mtu,
+        cpus: generators.to_vec(),
+        is_virtual: bed.is_virtual(),
+    };
+    (sending, receiving)
 }
 
 impl Laboratory for LiveLaboratory {
@@ -359,6 +378,15 @@ impl Laboratory for LiveLaboratory {
                 return;
             }
             std::thread::sleep(left.min(LOOK_FOR_STOP));
+        }
+    }
+
+    fn take_turns(&mut self, are_in_turns: bool) {
+        match are_in_turns {
+            true => {
+                self.kept.get_or_insert_default();
+            }
+            false => self.kept = None,
         }
     }
 

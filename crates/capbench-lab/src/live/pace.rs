@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use capbench_sys::host::{CpuId, affinity};
 
@@ -20,6 +20,9 @@ const FIRST: Duration = Duration::from_millis(50);
 /// Length of the measurements before and after a trial: long enough that a single interrupt does not matter.
 const BESIDE_TRIAL: Duration = Duration::from_millis(4);
 
+/// A trial that begins so soon after another one on the same CPUs shares the measurement between them.
+const STILL_VALID: Duration = Duration::from_millis(100);
+
 /// Shortest times of both loops on CPUs that are busy together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paces(Arc<Mutex<Vec<Known>>>);
@@ -30,6 +33,15 @@ struct Known {
     cpus: Vec<CpuId>,
     /// On each CPU.
     fastest: Vec<Fastest>,
+    /// The measurement after the last trial.
+    last: Option<AfterTrial>,
+}
+
+/// What was measured after a trial, on each CPU.
+#[derive(Clone, Debug)]
+struct AfterTrial {
+    times: Vec<Measured>,
+    over: Instant,
 }
 
 /// Shortest time of an iteration of each loop on a CPU, in nanoseconds.
@@ -75,6 +87,9 @@ impl Paces {
     pub(super) fn before(&self, mut cpus: Vec<CpuId>) -> Result<Before> {
         cpus.sort_unstable();
         cpus.dedup();
+        if let Some(times) = self.just_measured(&cpus) {
+            return Ok(Before { paces: self.clone(), cpus, times });
+        }
         let is_known = self.locked().iter().any(|known| known.cpus == cpus);
         if !is_known {
             self.keep(&cpus, &together(&cpus, FIRST)?);
@@ -84,12 +99,31 @@ impl Paces {
         Ok(Before { paces: self.clone(), cpus, times })
     }
 
+    /// The measurement after a trial of these CPUs that ended a moment ago.
+    fn just_measured(&self, cpus: &[CpuId]) -> Option<Vec<Measured>> {
+        let all = self.locked();
+        let last = all.iter().find(|known| known.cpus == cpus)?.last.as_ref()?;
+        (last.over.elapsed() < STILL_VALID).then(|| last.times.clone())
+    }
+
+    /// Stores the measurement after a trial, for one that follows at once.
+    fn store_after(&self, cpus: &[CpuId], times: Vec<Measured>) {
+        let mut all = self.locked();
+        // Measurements of other CPUs disturbed these, or the other way round.
+        for known in all.iter_mut() {
+            known.last = None;
+        }
+        if let Some(known) = all.iter_mut().find(|known| known.cpus == cpus) {
+            known.last = Some(AfterTrial { times, over: Instant::now() });
+        }
+    }
+
     /// Stores the fastest times and returns them.
     fn keep(&self, cpus: &[CpuId], times: &[Measured]) -> Vec<Fastest> {
         let mut all = self.locked();
         let Some(known) = all.iter_mut().find(|known| known.cpus == cpus) else {
             let fastest: Vec<Fastest> = times.iter().map(Measured::fastest).collect();
-            all.push(Known { cpus: cpus.to_vec(), fastest: fastest.clone() });
+            all.push(Known { cpus: cpus.to_vec(), fastest: fastest.clone(), last: None });
             return fastest;
         };
         for (fastest, now) in known.fastest.iter_mut().zip(times) {
@@ -114,6 +148,7 @@ impl Before {
         for (nth, cpu) in self.cpus.iter().enumerate() {
             speeds.push((*cpu, core_speed(&self.times[nth], &after[nth], all_fastest[nth])));
         }
+        self.paces.store_after(&self.cpus, after);
         Ok(speeds)
     }
 }
@@ -189,7 +224,7 @@ mod tests {
     use capbench_model::statistics::interval::median;
     use capbench_sys::host::{CpuId, affinity};
 
-    use super::{Fastest, Measured, Paces, busy_loop, core_speed, together};
+    use super::{Fastest, Measured, Paces, STILL_VALID, busy_loop, core_speed, together};
     use crate::work::LoopTimes;
 
     fn loop_times(mean_ns: f64, taken_share: f64) -> LoopTimes {
@@ -210,6 +245,23 @@ mod tests {
         assert_eq!(paces.keep(&both[..1], &[measured(0.4, 4.0)]), [fastest(0.2, 2.0)], "alone on its core");
         let second = paces.keep(&both, &[measured(0.8, 6.0), measured(1.2, 2.0)]);
         assert_eq!(second, [fastest(0.4, 2.0), fastest(0.3, 1.0)]);
+    }
+
+    #[test]
+    fn a_trial_that_follows_at_once_shares_the_measurement_before_it() {
+        let (paces, cpus) = (Paces::default(), [CpuId::new(0), CpuId::new(1)]);
+        paces.keep(&cpus, &[measured(1.0, 4.0), measured(0.6, 4.0)]);
+        assert!(paces.just_measured(&cpus).is_none(), "no trial ended yet");
+        paces.store_after(&cpus, vec![measured(2.0, 4.0), measured(0.8, 4.0)]);
+        let before_ns = |nth: usize| paces.just_measured(&cpus).map(|times| times[nth].busy.mean_ns);
+        // On a slow host the moment is over.
+        assert!([None, Some(2.0)].contains(&before_ns(0)), "{:?}", before_ns(0));
+        assert!(paces.just_measured(&cpus[..1]).is_none(), "other CPUs");
+        let mut all = paces.locked();
+        let last = all[0].last.as_mut().unwrap();
+        last.over = last.over.checked_sub(STILL_VALID).expect("the host runs for longer");
+        drop(all);
+        assert!(paces.just_measured(&cpus).is_none(), "it is over");
     }
 
     #[test]

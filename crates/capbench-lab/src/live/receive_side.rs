@@ -70,6 +70,8 @@ pub struct ReceiveSide {
     moderated: Option<Moderated>,
     _far_end: Option<Guarded>,
     open: Option<OpenCapture>,
+    /// The capture of the last trial while its threads close it.
+    closing: Option<OpenCapture>,
     armed: Option<Armed>,
 }
 
@@ -145,6 +147,7 @@ impl ReceiveSide {
             moderated,
             _far_end: far_end,
             open: None,
+            closing: None,
             armed: None,
             asked,
         })
@@ -239,6 +242,7 @@ impl ReceiveSide {
         let samples = sample_frames(&self.plan, arm.trial);
         let expected = programs::Expected::of(arm.load, arm.duration, self.plan.sizes().mean_octets());
         let (calibration, is_held) = (self.host.calibration.clone(), arm.stays_open);
+        let ends_when_counted = arm.in_turns;
         let work = move |orders: Receiver<Order>, done: SyncSender<Outcome>| {
             affinity::pin_current_thread(cpu)?;
             let queue = queue_size(&setup, &side)?;
@@ -277,10 +281,16 @@ impl ReceiveSide {
                 quiet: quiet(&setup),
                 latency: setup.latency,
                 member,
+                ends_when_counted,
             };
             open_with(spec, &interface, &setup.capture, visitor)?
         };
         Worker::start(&self.side, "capbench-app", work)
+    }
+
+    /// Waits until the threads of the last trial have closed their captures.
+    pub(super) fn wait_until_closed(&mut self) {
+        self.closing = None;
     }
 
     /// The CPUs of the receive side.
@@ -315,6 +325,7 @@ impl ReceiveEnd for ReceiveSide {
     }
 
     fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()> {
+        self.wait_until_closed();
         // Between the segments of a soak the application waits on its CPU; a speed measurement must not block it.
         let pace = (!arm.stays_open).then(|| self.host.paces.before(self.cpus_of_host())).transpose()?;
         self.host.tracing.time_softirqs(self.asked.setup.softirqs.is_for(arm.load))?;
@@ -350,7 +361,7 @@ impl ReceiveEnd for ReceiveSide {
         let end_ns = finish.sent.iter().map(|sent| sent.end_ns).max().unwrap_or_default();
         let since_ready_ns = sending_over.monotonic_ns().saturating_sub(armed.ready.monotonic_ns());
         let frames = if has_all { finish.frames() } else { Progress::UNKNOWN };
-        open.progress.finish(frames, end_ns.saturating_sub(since_ready_ns));
+        open.progress.finish_with_drops(frames, end_ns.saturating_sub(since_ready_ns), finish.dropped());
         let outcome = match (self.subject.members(), &mut open.workers[..]) {
             (None, [only]) => only.done()?,
             (_, workers) => {
@@ -362,6 +373,10 @@ impl ReceiveEnd for ReceiveSide {
         let start = open.progress.start.as_ref().and_then(|start| start.get().copied());
         if armed.arm.stays_open {
             self.open = Some(open);
+        } else if armed.arm.in_turns && !self.subject.takes_in_driver() {
+            // The kernel waits before it frees a ring, and passes no more frames to it. The interface's counters can be read meanwhile.
+            open.workers.iter_mut().for_each(Worker::close);
+            self.closing = Some(open);
         } else {
             drop(open);
         }

@@ -52,6 +52,8 @@ pub struct LiveTrial<'l> {
     pub tracer: Option<Arc<Tracer>>,
     /// Whether the tracer may cost what it costs.
     pub traces_always: bool,
+    /// Whether methods take turns in short trials.
+    pub in_turns: bool,
     /// What ends the method's frames behind its capture point. Without it they end as drops, which the tracer counts.
     pub sink: Option<Arc<Sink>>,
 }
@@ -94,7 +96,8 @@ impl LiveTrial<'_> {
     fn measure(&mut self, load: Load, duration: Duration, stays_open: bool) -> Result<TrialResult> {
         self.measure_tracer(load)?;
         let is_first = self.numbering.advance();
-        let arm = Arm { trial: self.id(), load, burst: self.burst, duration, is_first, stays_open };
+        let in_turns = self.in_turns;
+        let arm = Arm { trial: self.id(), load, burst: self.burst, duration, is_first, stays_open, in_turns };
         let (transmit, receive) = match self.arm(arm).map(|()| self.account(arm.trial)) {
             Ok(Ok(halves)) => halves,
             Ok(Err(error)) if self.is_lost() && !stays_open => {
@@ -220,7 +223,15 @@ impl LiveTrial<'_> {
         };
         let duration = enough.clamp(TRACER_LOAD, LONGEST_TRACER_LOAD);
         let trial = self.id();
-        let arm = Arm { trial, load, burst: self.burst, duration, is_first: false, stays_open: false };
+        let arm = Arm {
+            trial,
+            load,
+            burst: self.burst,
+            duration,
+            is_first: false,
+            stays_open: false,
+            in_turns: false,
+        };
         tracer.measure_cost(|| {
             let sent = self.senders.arm(arm, None).and_then(|()| self.senders.send(trial));
             self.senders.release();

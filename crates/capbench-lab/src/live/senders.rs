@@ -254,7 +254,7 @@ impl<'l> Senders<'l> {
         // A stream without a generator has no frame to wait for.
         let streams = (0..self.streams).filter_map(|stream| u8::try_from(stream).ok()).map(StreamId);
         let empty = streams.filter(|stream| !taken.contains(stream));
-        all.extend(empty.map(|stream| Sent { stream, frames: 0, end_ns: 0, began: None }));
+        all.extend(empty.map(|stream| Sent { stream, frames: 0, end_ns: 0, began: None, dropped: None }));
         Ok(all)
     }
 

@@ -130,6 +130,16 @@ impl TransmitSide {
         })
     }
 
+    /// How many frames the interface has dropped since the trial was armed, if the receiver can use it: a veth counts them at once.
+    fn dropped(&self) -> Result<Option<u64>> {
+        let Some(armed) = self.armed.as_ref().filter(|armed| armed.arm.in_turns && self.asked.is_virtual)
+        else {
+            return Ok(None);
+        };
+        let now = self.side.links().by_index(self.side.index())?;
+        Ok(armed.before.transmit_drops_until(&now))
+    }
+
     /// The generator's threads.
     fn parts(&self) -> impl Iterator<Item = Part> {
         let PrepareSending { stream: StreamId(first), ref cpus, .. } = self.asked;
@@ -297,6 +307,9 @@ impl TransmitEnd for TransmitSide {
         }
         let began = self.armed.as_ref().and_then(Armed::began);
         all.iter_mut().for_each(|sent| sent.began = began);
+        if let Some(first) = all.first_mut() {
+            first.dropped = self.dropped()?;
+        }
         if all.is_empty() { Err(not_begun()) } else { Ok(all) }
     }
 
@@ -305,7 +318,7 @@ impl TransmitEnd for TransmitSide {
         let Some(Armed { arm, before, processes, .. }) = armed else { return Err(not_armed(finish.trial)) };
         let sendings = self.threads.iter_mut().map(Worker::done).collect::<Result<Vec<_>>>()?;
         let disturbers = processes.map(|before| ProcessReading::now().since(&before, &self.asked.cpus));
-        if !arm.stays_open {
+        if !arm.stays_open && !arm.in_turns {
             self.threads.clear();
         }
         let sent: u64 = sendings.iter().map(|sending| sending.report.frames.sent).sum();
@@ -347,7 +360,7 @@ fn not_begun() -> LabError {
 fn sent_frames(part: Part, arm: &Arm, report: &SendReport) -> Sent {
     let planned_ns = arm.schedule().planned_ns(part.turn.number(report.frames.sent));
     let end_ns = planned_ns.unwrap_or(report.elapsed.as_nanos() as u64);
-    Sent { stream: part.stream, frames: report.frames.sent, end_ns, began: None }
+    Sent { stream: part.stream, frames: report.frames.sent, end_ns, began: None, dropped: None }
 }
 
 /// How a transmit method runs.

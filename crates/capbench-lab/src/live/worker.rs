@@ -35,6 +35,11 @@ impl<Order: Send + 'static, Done: Send + 'static> Worker<Order, Done> {
         }
     }
 
+    /// Sends no more orders: the thread ends after its current one. Dropping this waits for that.
+    pub(super) fn close(&mut self) {
+        self.orders = None;
+    }
+
     /// Waits for the outcome of an order.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Trials on the bed, and between interfaces that are there: nothing unexplained whatever is lost, and no trial sees
 //! another's frames.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -97,6 +98,35 @@ fn root_alone_at_maximum_load_nothing_is_unexplained() {
 #[test]
 fn root_lengthy_at_maximum_load_nothing_is_unexplained_whatever_sends() {
     nothing_is_unexplained_at_maximum_load(all_pairs);
+}
+
+/// Methods take turns on sides that stay prepared, with a generator that stays open. Each trial has its own frames only, and a trial
+/// that lost frames ends when the counters say where: no wait for 30 s.
+#[test]
+fn root_methods_in_turns_account_for_every_frame_and_wait_for_none_that_is_lost() {
+    let Some(()) = privileges() else { return };
+    let mut laboratory = laboratory();
+    let quiet = Duration::from_secs(30);
+    laboratory.take_turns(true);
+    let mut lost = 0;
+    for round in 0..3 {
+        let mut methods = usual_methods();
+        methods.rotate_left(round);
+        for method in methods {
+            let work = WorkModel::Nanoseconds(20_000).into();
+            let setup = Setup { quiet, work, ..live_setup(&method, 1 << 20, quiet) };
+            let load = Load::Rate(Pps::new(200_000.0).unwrap());
+            let trial = run(&mut laboratory, &setup, load, Duration::from_millis(100));
+            assert_balanced(&trial);
+            assert!(trial.drain_s < quiet.as_secs_f64(), "{method} lost {:?}", trial.losses());
+            lost += trial.lost();
+        }
+    }
+    assert!(lost > 0, "an application that takes 20 us a frame reads 50,000 frames/s");
+    laboratory.take_turns(false);
+    let setup = setup("packet-v3", PlacementChoice::Same);
+    let burst = Load::Burst { frames: NonZeroU64::new(100).unwrap(), rate: Pps::new(10_000.0).unwrap() };
+    assert_balanced(&run(&mut laboratory, &setup, burst, Duration::from_millis(10)));
 }
 
 fn nothing_is_unexplained_at_maximum_load(pairs: fn() -> Vec<(String, &'static str)>) {

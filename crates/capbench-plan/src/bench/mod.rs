@@ -265,6 +265,8 @@ impl BenchPlan {
             }
             return Ok(vec![Stretch { setups, load: Load::Rate(rate), phase: Phase::FixedLoad }]);
         }
+        // The trials at maximum load before turns are a place to begin. Probes between them would take the time of many rounds.
+        session.take_turns(self.turns.is_some());
         let mut measured = Vec::new();
         for setup in &setups {
             if !progress.fits(setup, self.duration, session) {
@@ -281,6 +283,7 @@ impl BenchPlan {
         if let Some(time) = self.time_for_turns(progress, session) {
             self.take_turns(&measured, time, session)?;
         }
+        session.take_turns(false);
         if let Some(searching) = self.searching.as_ref().filter(|_| !session.stopped) {
             self.search(searching, &mut measured, progress, session)?;
         }

@@ -41,10 +41,7 @@ impl BenchPlan {
     ) -> Result<()> {
         let Some(limit) = Limit::from_measured(measured) else { return Ok(()) };
         let setups = measured.iter().map(|one| one.setup.clone()).collect();
-        session.take_turns(true);
-        let ran = Rounds::new(self.seed, setups, time, session).at_limit(limit, session);
-        session.take_turns(false);
-        ran
+        Rounds::new(self.seed, setups, time, session).at_limit(limit, session)
     }
 
     /// The same at the load of the user.

@@ -39,6 +39,17 @@ pub struct SimulatedLaboratory {
     methods: Vec<SimulatedMethod>,
     shows_moments: bool,
     trials: u32,
+    besides: BesidesSending,
+    are_in_turns: bool,
+}
+
+/// What a trial takes besides sending and emptying the buffers: what a real path needs to prepare, open and close.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BesidesSending {
+    /// A trial that does not run in turns. One that misses frames waits for the quiet time, too.
+    pub trial: Duration,
+    /// A trial in turns.
+    pub in_turns: Duration,
 }
 
 impl SimulatedLaboratory {
@@ -60,7 +71,15 @@ impl SimulatedLaboratory {
             methods,
             shows_moments: false,
             trials: 0,
+            besides: BesidesSending::default(),
+            are_in_turns: false,
         }
+    }
+
+    /// Trials take this time besides sending.
+    #[must_use]
+    pub fn taking(self, besides: BesidesSending) -> Self {
+        Self { besides, ..self }
     }
 
     /// Frames per second that the backlog passes on; it loses the excess.
@@ -177,6 +196,10 @@ impl Laboratory for SimulatedLaboratory {
     }
 
     fn rest(&mut self, _while_idle: Duration) {}
+
+    fn take_turns(&mut self, are_in_turns: bool) {
+        self.are_in_turns = are_in_turns;
+    }
 
     fn number_after(&mut self, last: u32) {
         self.trials = last;
@@ -336,7 +359,11 @@ impl SimulatedTrial<'_> {
             moments.between(0.0, sending.as_secs_f64());
         }
         let shows_moments = self.laboratory.shows_moments && delivered < sent;
-        let quiet = if delivered < sent { self.setup.quiet } else { Duration::ZERO };
+        let besides = match self.laboratory.are_in_turns {
+            true => self.laboratory.besides.in_turns,
+            false if delivered < sent => self.laboratory.besides.trial + self.setup.quiet,
+            false => self.laboratory.besides.trial,
+        };
         Measured {
             evidence: Evidence {
                 sent,
@@ -363,7 +390,7 @@ impl SimulatedTrial<'_> {
             },
             arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
             sending,
-            drain: Duration::from_secs_f64(emptied_s) + quiet,
+            drain: Duration::from_secs_f64(emptied_s) + besides,
             trial: TrialResult {
                 intended,
                 loss_pattern: shows_moments.then(|| moments.shape(sent, sent - delivered, sending)),

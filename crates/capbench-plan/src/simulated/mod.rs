@@ -18,7 +18,7 @@ mod passage;
 pub(crate) mod tampered;
 
 pub use interrupts::Interrupts;
-pub use laboratory::SimulatedLaboratory;
+pub use laboratory::{BesidesSending, SimulatedLaboratory};
 pub use method::{Room, SimulatedMethod, TwoRegimes};
 pub use passage::{ForeignWork, LossBursts, Noise, UnevenSpeed};
 

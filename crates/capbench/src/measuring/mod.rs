@@ -108,7 +108,7 @@ impl From<bool> for Ended {
     }
 }
 
-/// Measures a plan, saves the results after every trial, and prints the report.
+/// Measures a plan, saves the results after every trial, of short ones once a second, and prints the report.
 pub fn run<P: Plan>(scene: Scene, plan: P) -> Result<Exit> {
     run_monitored(scene, plan, MetricsOutput::default())
 }

@@ -1,5 +1,7 @@
 //! Saves every trial when it ends, and shows the progress of a run on standard error.
 
+use std::time::{Duration, Instant};
+
 use capbench_judge::reproduction::LeftOut;
 use capbench_judge::reproduction::Reproduction;
 use capbench_judge::rfc2544::{NotTested, Tested};
@@ -12,7 +14,7 @@ use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::saved::Saved;
-use capbench_model::trial::{Load, TrialResult};
+use capbench_model::trial::{Load, Phase, TrialResult};
 use capbench_plan::Observer;
 use capbench_plan::{PlanError, Result};
 use capbench_report::sentences::saved;
@@ -27,6 +29,9 @@ use crate::metrics::Run as Monitor;
 use crate::output;
 use crate::signals::Stop;
 
+/// Trials in turns are short and many, and each time all results are written. If the run is killed, those of up to this time are missing.
+const BETWEEN_TURNS_SAVED: Duration = Duration::from_secs(1);
+
 /// The observer of a run.
 pub struct Recorder {
     /// Where results go.
@@ -38,6 +43,8 @@ pub struct Recorder {
     bar: Bar,
     stop: Stop,
     monitor: Option<Monitor>,
+    /// When the results were last saved.
+    saved: Instant,
     /// Whether the last search in the results still runs.
     searching: bool,
 }
@@ -79,7 +86,8 @@ impl Recorder {
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
             bar.set_style(style);
         }
-        Ok(Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop, monitor, searching: false })
+        let (failures, bar, saved) = (Vec::new(), Bar(bar), Instant::now());
+        Ok(Self { directory, results, failures, bar, stop, monitor, saved, searching: false })
     }
 
     /// Prints on standard output while the bar is shown.
@@ -105,6 +113,7 @@ impl Recorder {
     }
 
     fn save(&mut self) -> Result<()> {
+        self.saved = Instant::now();
         save_with_words(&mut self.directory, &mut self.results).map_err(PlanError::observer)
     }
 
@@ -127,6 +136,9 @@ impl Observer for Recorder {
         let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
         self.bar.0.set_length(length);
         self.bar.0.inc(1);
+        if result.phase == Phase::Turns && self.saved.elapsed() < BETWEEN_TURNS_SAVED {
+            return Ok(());
+        }
         self.save()
     }
 

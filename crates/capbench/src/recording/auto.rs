@@ -48,21 +48,25 @@ fn choose_from(folder: &Path) -> Result<(MethodSpec, String), String> {
         reasons += &format!("; passed over {method}: {why}");
     }
     match method {
-        Some(method) => Ok((method, format!("{}{reasons}", origin(&certain, &time)))),
+        Some(method) => {
+            let origin = origin(&certain, &method, &time);
+            Ok((method, format!("{origin}{reasons}")))
+        }
         None => Err(format!("the bench of {time} recommends no method to record by{reasons}")),
     }
 }
 
 /// What the bench says of the method.
-fn origin(certain: &CertainChoice<'_>, time: impl Display) -> String {
-    if certain.is_decided() {
+fn origin(certain: &CertainChoice<'_>, method: &MethodSpec, time: impl Display) -> String {
+    let may_be_best = certain.may_be_best();
+    if certain.is_decided() || !may_be_best.iter().any(|best| **best == *method) {
         return format!("recommended by the bench of {time}");
     }
-    let mut methods = certain.method.to_string();
-    for method in &certain.open {
-        methods += &format!(", {method}");
+    let mut names = may_be_best[0].to_string();
+    for best in &may_be_best[1..] {
+        names += &format!(", {best}");
     }
-    format!("one of {methods}: the bench of {time} shows that the other methods are worse")
+    format!("one of {names}: the bench of {time} shows that the other methods are worse")
 }
 
 /// The method would cut the host off from its network.
@@ -90,6 +94,9 @@ fn choice<'r>(recommended: &'r Recommendation, certain: &CertainChoice<'r>) -> C
     let mut choice = Choice::default();
     let Some(ranking) = recommended.headline() else { return choice };
     for method in best_first(ranking, certain) {
+        if !ranking.shows_capture(method) {
+            continue;
+        }
         let Some(spec) = method.known().filter(|spec| super::check_method(spec).is_ok()) else { continue };
         let Ok(found) = methods::find(spec) else { continue };
         if spec.names_code() {
@@ -104,16 +111,15 @@ fn choice<'r>(recommended: &'r Recommendation, certain: &CertainChoice<'r>) -> C
     choice
 }
 
-/// The methods that capture frames, best first: those that may be best before the others.
+/// All methods, those that may be best before the others.
 fn best_first<'r>(ranking: &'r Ranking, certain: &CertainChoice<'r>) -> Vec<&'r SavedMethod> {
-    let mut methods = vec![certain.method];
-    methods.extend(&certain.open);
+    let may_be_best = certain.may_be_best();
+    let mut methods = may_be_best.clone();
     for ranked in &ranking.methods {
-        if !methods.contains(&&ranked.method) {
+        if !may_be_best.contains(&&ranked.method) {
             methods.push(&ranked.method);
         }
     }
-    methods.retain(|method| ranking.shows_capture(method));
     methods
 }
 

@@ -104,6 +104,19 @@ fn methods_within_a_tenth_are_equal_and_noise_leaves_them_open() {
 }
 
 #[test]
+fn turns_of_older_files_lack_what_was_added_later() {
+    let mut saved =
+        serde_json::to_value(judge(&rounds(&[V3, Method { name: "recv", ..V3 }], 4, 0.01))).unwrap();
+    for method in saved["methods"].as_array_mut().unwrap() {
+        let known = method.as_object_mut().unwrap();
+        assert!(known.remove("is_decided").is_some());
+        known.remove("relative_captured");
+    }
+    let read: Turns = serde_json::from_value(saved).unwrap();
+    assert!(read.methods.iter().all(|method| (method.is_decided, method.relative_captured) == (None, None)));
+}
+
+#[test]
 fn rounds_are_judged_at_planned_numbers_only() {
     let dear = Method { name: "packet-v2", captured: 98_000, app_ns: 150.0 };
     for (count, judged_rounds) in [(3, 0), (4, 4), (5, 4)] {

@@ -45,7 +45,10 @@ impl TransmitEnd for End {
 
     fn sent(&mut self) -> Result<Vec<Sent>> {
         let frames = self.part.and_then(|arm| arm.load.intended(arm.duration)).unwrap();
-        self.answer("sent", vec![Sent { stream: StreamId(self.stream), frames, end_ns: 0, began: None }])
+        self.answer(
+            "sent",
+            vec![Sent { stream: StreamId(self.stream), frames, end_ns: 0, began: None, dropped: None }],
+        )
     }
 
     fn finish(&mut self, _: FinishSending) -> Result<TransmitHalf> {
@@ -87,6 +90,7 @@ fn arm() -> Arm {
         duration: Duration::from_secs(1),
         is_first: false,
         stays_open: false,
+        in_turns: false,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::bench::{BenchPlan, Searching};
 use crate::for_tests::{Collected, searching_bench_plan};
 use crate::guards::{Guarded, Policy};
 use crate::simulated::{
-    ForeignWork, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, UnevenSpeed,
+    BesidesSending, ForeignWork, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, UnevenSpeed,
 };
 use capbench_frames::rates::Pps;
 use capbench_judge::recommendation::turns::Turns;
@@ -146,8 +146,10 @@ impl Host {
         }
         let Disturbances { noise, speed, foreign, bursts } = self.disturbances;
         let noise = Noise { per_trial: noise, per_second: 0.0 };
-        let mut path =
-            SimulatedLaboratory::new(self.generator, methods).noise(self.seed, noise).showing_moments();
+        let mut path = SimulatedLaboratory::new(self.generator, methods)
+            .noise(self.seed, noise)
+            .showing_moments()
+            .taking(BESIDES_SENDING);
         if let Some(bursts) = bursts {
             path = path.bursts(self.seed, bursts);
         }
@@ -162,8 +164,7 @@ impl Host {
 
     fn plan(&self, effort: Effort) -> BenchPlan {
         let names: Vec<&str> = self.methods.iter().map(|known| known.name).collect();
-        // A trial of 150 ms that loses frames takes about half a second in all.
-        let quiet = Duration::from_millis(350);
+        let quiet = Duration::from_millis(150);
         let budget = Duration::from_secs(effort.budget_s);
         let precision = Ratio::new(effort.precision).unwrap();
         let trial = Searching::least_trial(precision);
@@ -257,6 +258,10 @@ struct Effort {
     precision: f64,
     trial_ms: u64,
 }
+
+/// As measured with a release build on two CPUs that others kept busy (docs/bench.md).
+const BESIDES_SENDING: BesidesSending =
+    BesidesSending { trial: Duration::from_millis(200), in_turns: Duration::from_millis(130) };
 
 const QUICK: Effort = Effort { budget_s: 18, precision: 0.1, trial_ms: 300 };
 const WHOLE: Effort = Effort { budget_s: 80, precision: 0.05, trial_ms: 400 };
@@ -391,7 +396,7 @@ fn lengthy_a_quick_bench_decides_less_and_is_not_wrong() {
     let tally = Tally::of_hosts(first_seed()..first_seed() + 1000, QUICK);
     tally.print("bench --quick");
     assert_not_wrong(&tally);
-    assert!(100 * tally.right >= 60 * tally.decidable, "{} of {}", tally.right, tally.decidable);
+    assert!(100 * tally.right >= 95 * tally.decidable, "{} of {}", tally.right, tally.decidable);
 }
 
 #[test]

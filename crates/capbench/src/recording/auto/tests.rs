@@ -121,6 +121,14 @@ fn a_bench_that_leaves_methods_open_replaces_a_decided_one_only_if_it_contradict
         let (method, _) = choose_from(&scratch.path().join("capbench")).unwrap();
         assert_eq!(method.to_string(), if is_replaced { "packet-v3" } else { "libpcap" });
     }
+    // The method is none of those that may be best: these are named with the reason.
+    let taken = bench_in_turns(&[("af-xdp", RelationToFirst::First), ("nfb", OPEN), ("recv", BELOW)]);
+    let (method, why) = choose_from(&saved(&taken).0.path().join("capbench")).unwrap();
+    assert_eq!(method.to_string(), "recv");
+    assert!(
+        why.starts_with("recommended by the bench of 2023-11-14T22:13:20Z; passed over af-xdp: "),
+        "{why}"
+    );
     let mut elsewhere = bench(&["libpcap", "packet-v2"]);
     elsewhere.environment.kernel_release = Some("1.0".into());
     assert!(save_in(&saved(&elsewhere).0, &open), "the decided one is about another kernel");
