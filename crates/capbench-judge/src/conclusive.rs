@@ -10,14 +10,16 @@ use crate::search::{SearchOutcome, Status};
 /// What a run other than a soak measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurements<'r> {
+    /// Whether its verdict names a method, or says that none sustains the load; `None` if its question is not which method to use.
+    pub is_decided: Option<bool>,
     /// Its trials.
     pub trials: &'r [TrialResult],
     /// Outcomes of its searches.
     pub searches: &'r [SearchOutcome],
     /// Outcomes of its tests of RFC 2544.
     pub tests: &'r [Tested],
-    /// Whether it recommends a method, or compares with a publication: then its searches are steps to that.
-    pub has_answer: bool,
+    /// Whether it compares methods, or compares with a publication: then its searches are steps to that.
+    pub has_comparison: bool,
     /// Its comparisons of methods that took turns in pairs.
     pub comparisons: &'r [Comparison],
 }
@@ -25,13 +27,16 @@ pub struct Measurements<'r> {
 impl Measurements<'_> {
     /// Whether they say something about a method, not about the generator or the time.
     pub fn are_conclusive(&self) -> bool {
+        if let Some(is_decided) = self.is_decided {
+            return is_decided;
+        }
         if !self.trials.iter().any(shows_method) {
             return false;
         }
         if !self.comparisons.is_empty() && self.comparisons.iter().all(Comparison::is_inconclusive) {
             return false;
         }
-        if self.has_answer {
+        if self.has_comparison {
             return true;
         }
         if FirstPlace::of_searches(self.searches).is_some_and(|first| !first.is_distinguished) {
@@ -74,7 +79,14 @@ mod tests {
 
     /// Measurements of trials alone.
     fn of_trials(trials: &[TrialResult]) -> Measurements<'_> {
-        Measurements { trials, searches: &[], tests: &[], has_answer: false, comparisons: &[] }
+        Measurements {
+            is_decided: None,
+            trials,
+            searches: &[],
+            tests: &[],
+            has_comparison: false,
+            comparisons: &[],
+        }
     }
 
     /// A search for one goal with a result of this quality.
@@ -128,8 +140,8 @@ mod tests {
     fn a_trial_that_only_the_generator_limited_shows_no_method() {
         assert!(of_trials(&[trial(1000)]).are_conclusive());
         let half_sent = [trial(500)];
-        assert!(!Measurements { has_answer: true, ..of_trials(&half_sent) }.are_conclusive());
-        assert!(!Measurements { has_answer: true, ..of_trials(&[]) }.are_conclusive());
+        assert!(!Measurements { has_comparison: true, ..of_trials(&half_sent) }.are_conclusive());
+        assert!(!Measurements { has_comparison: true, ..of_trials(&[]) }.are_conclusive());
     }
 
     #[test]
@@ -147,7 +159,7 @@ mod tests {
         for (visits, is_answer) in [(2, false), (7, true)] {
             let comparisons = of_pairs(&trials, &pairs[..visits], Thresholds::default());
             let measurements =
-                Measurements { has_answer: true, comparisons: &comparisons, ..of_trials(&trials) };
+                Measurements { has_comparison: true, comparisons: &comparisons, ..of_trials(&trials) };
             assert_eq!(measurements.are_conclusive(), is_answer, "{visits} pairs");
         }
     }
@@ -202,6 +214,15 @@ mod tests {
         let at_least = [search(Status::AtLeast)];
         let without_answer = Measurements { searches: &at_least, ..of_trials(&trials) };
         assert!(!without_answer.are_conclusive());
-        assert!(Measurements { has_answer: true, ..without_answer }.are_conclusive());
+        assert!(Measurements { has_comparison: true, ..without_answer }.are_conclusive());
+    }
+
+    #[test]
+    fn a_bench_is_conclusive_if_its_verdict_answers_its_question() {
+        let sent = [trial(1000)];
+        assert!(!Measurements { is_decided: Some(false), ..of_trials(&sent) }.are_conclusive());
+        // What the generator left unsent is in the verdict.
+        let half_sent = [trial(500)];
+        assert!(Measurements { is_decided: Some(true), ..of_trials(&half_sent) }.are_conclusive());
     }
 }

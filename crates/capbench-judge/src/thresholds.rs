@@ -429,7 +429,24 @@ capbench_model::thresholds! {
     REPEATS_RESERVE: f64 = 0.1, "of the time",
         "a choice: less than repeats may take (REPEATS_TIME_SHARE), as most hosts disturb few trials";
     /// Time of a trial besides sending: opening rings, draining, reading counters.
-    TRIAL_OVERHEAD: Duration = Duration::from_millis(250), "time", "a choice: an estimate before a run";
+    TRIAL_OVERHEAD: Duration = Duration::from_millis(300), "time",
+        "measured: 0.15 to 0.48 s, the mean of each of seven runs on a shared host of two CPUs";
+    /// Time of a run besides its trials: opening the test bed, and writing the report.
+    RUN_OVERHEAD: Duration = Duration::from_secs(2), "time", "measured: 1.7 to 2.7 s on a busy host of two CPUs";
+    /// Share of the trials in which noise costs frames below the limit of a method, where an estimate supposes a noisy host.
+    NOISY_TRIALS: f64 = 0.4, "of the trials",
+        "measured: searches on a shared host of two CPUs lost frames in half of their trials, some of these above the limit";
+    /// Share of the frames that such a trial loses.
+    NOISY_TRIAL_LOSS: f64 = 0.02, "of the frames", "a choice: more than the goals of searches allow";
+    /// Time of all trials of a bench. Opening the test bed and writing the report take the rest of 90 seconds.
+    BENCH_TIME: Duration = Duration::from_secs(80), "time", "a choice: a minute and a half with all that is not measuring";
+    /// Length of a trial of a bench.
+    BENCH_TRIAL: Duration = Duration::from_millis(400), "time",
+        "a choice: as short as a search of its precision allows, so that more methods fit";
+    /// The same of a quick one.
+    QUICK_BENCH_TRIAL: Duration = Duration::from_millis(300), "time", "a choice: as BENCH_TRIAL, for a coarser precision";
+    /// The time of all trials of a quick bench, of 20 seconds.
+    QUICK_BENCH_TIME: Duration = Duration::from_secs(18), "time", "a choice: as BENCH_TIME, for who waits for it";
 
     // What a run shows.
     /// A measured application time that fills a CPU by this factor leaves no doubt: noise of the host is part of it.

@@ -56,6 +56,9 @@ pub enum Delivery {
     Counted,
 }
 
+/// The name of the method that is a program: `cmd:tcpdump`.
+pub const PROGRAM: &str = "cmd";
+
 /// The privilege that a method needs, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Privilege {
@@ -83,6 +86,11 @@ impl MethodSpec {
     /// The method's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether it is a program of the user or of the host, which captures by itself.
+    pub fn is_program(&self) -> bool {
+        self.name() == PROGRAM
     }
 
     /// How frames reach the application; `None` for programs and for names that are no method.

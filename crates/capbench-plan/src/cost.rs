@@ -1,6 +1,7 @@
 //! The cost of trials, counted before they run: plans run on paths with computed losses, and this module sums the cost.
 
 use crate::guards::is_overload;
+use capbench_judge::durations::with_repeats;
 use capbench_judge::thresholds::{PROBE_LENGTH, TRIAL_OVERHEAD};
 
 use std::time::Duration;
@@ -51,8 +52,13 @@ pub struct Meter {
 }
 
 impl Cost {
-    /// Total time, if a trial that misses frames waits for `quiet`, with the time to open rings and read counters.
+    /// The expected time of the trials: on most hosts, some are repeated.
     pub fn time(&self, quiet: Duration) -> Duration {
+        with_repeats(self.least_time(quiet))
+    }
+
+    /// The time without repeats, if a trial that misses frames waits for `quiet`, with the time to open rings and read counters.
+    pub fn least_time(&self, quiet: Duration) -> Duration {
         let opened = TRIAL_OVERHEAD.saturating_mul(self.trials.saturating_add(self.probes));
         [
             self.traffic,
@@ -157,7 +163,9 @@ mod tests {
         let cost = meter.cost();
         let expected = Cost { trials: 4, traffic: 4 * SECOND, waits: 2, probes: 1, idle: 3 * SECOND, ..cost };
         assert_eq!((cost, cost.drain), (expected, Duration::ZERO));
-        assert_eq!(cost.time(2 * SECOND), 11 * SECOND + 5 * TRIAL_OVERHEAD + PROBE_LENGTH);
+        let least = 11 * SECOND + 5 * TRIAL_OVERHEAD + PROBE_LENGTH;
+        assert_eq!(cost.least_time(2 * SECOND), least);
+        assert_eq!(cost.time(2 * SECOND), least.mul_f64(1.1), "a tenth is for repeats");
         assert_eq!(cost.times(2), cost.and(cost));
         assert_eq!(cost.times(u32::MAX).time(Duration::MAX), Duration::MAX);
     }

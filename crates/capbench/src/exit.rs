@@ -7,6 +7,7 @@ use std::io;
 use capbench_frames::SentFrames;
 use capbench_judge::comparison::Conclusion;
 use capbench_judge::conclusive::Measurements;
+use capbench_judge::finding::bench;
 use capbench_judge::recommendation::sustains;
 use capbench_judge::soak::record::SoakRecord;
 use capbench_judge::sustained::{self, Sustains};
@@ -79,13 +80,20 @@ pub fn of_measurement(
         }
     }
     let measurements = Measurements {
+        is_decided: is_decided(results),
         trials: &results.trials,
         searches: &results.searches,
         tests: &results.rfc2544,
-        has_answer: results.recommended.is_some() || !results.reproductions.is_empty(),
+        has_comparison: !results.comparisons.is_empty() || !results.reproductions.is_empty(),
         comparisons: &results.comparisons,
     };
     if results.complete && measurements.are_conclusive() { Exit::Done } else { Exit::Inconclusive }
+}
+
+/// Whether the verdict of a bench answers its question; `None` for other runs, and for a bench that compares methods in pairs.
+fn is_decided(results: &Results) -> Option<bool> {
+    let recommended = results.recommended.as_ref().filter(|_| results.comparisons.is_empty())?;
+    Some(bench::is_answered(Some(recommended), &results.facts(), &results.not_measured))
 }
 
 /// A bench with requirements: 3 if a method does not sustain its load with up to this loss, 4 if the trials do not show it.

@@ -1186,6 +1186,17 @@ class FactBenchSettle(TypedDict):
     what: Literal['settle']
 
 
+class FactBenchCannotSettle(TypedDict):
+    """A longer run of the same kind does not decide between the methods that the trials leave."""
+
+    about: Literal['bench']
+    methods: list[str]
+    """The methods."""
+    rounds: int
+    """The number of rounds that it would have."""
+    what: Literal['cannot_settle']
+
+
 class FactBenchFindHighest(TypedDict):
     """A command finds the highest rate that the methods sustain."""
 
@@ -4130,6 +4141,16 @@ class SustainedRateAsked(TypedDict):
     """The load in packets per second."""
 
 
+class SustainedRateSent(TypedDict):
+    """A little less than the load that was asked for: all that the generator sent of it."""
+
+    asked_pps: float
+    """The load in packets per second."""
+    known: Literal['sent']
+    sent_pps: float
+    """What was sent of it, in packets per second."""
+
+
 class SustainedRateLimit(TypedDict):
     """A rate, and none that is much higher."""
 
@@ -4160,7 +4181,7 @@ class SustainedRateUnknown(TypedDict):
     known: Literal['unknown']
 
 
-SustainedRate: TypeAlias = SustainedRateAsked | SustainedRateLimit | SustainedRateAtLeast | SustainedRateNone | SustainedRateUnknown
+SustainedRate: TypeAlias = SustainedRateAsked | SustainedRateSent | SustainedRateLimit | SustainedRateAtLeast | SustainedRateNone | SustainedRateUnknown
 """What a method sustains without loss."""
 
 
@@ -4587,6 +4608,53 @@ class UnfitOffTheLaw(TypedDict):
 
 Unfit: TypeAlias = UnfitTooFewNumbers | UnfitOffTheLaw
 """Why there is no law through some rates."""
+
+
+class UnknownBecauseNotMeasured(TypedDict):
+    """A trial of it could not run."""
+
+    reason: Literal['not_measured']
+    text: str
+    """Why, in one line."""
+
+
+class UnknownBecauseInvalid(TypedDict):
+    """Each of its trials is invalid."""
+
+    reason: Literal['invalid']
+    text: str
+    """Why the first one is."""
+
+
+class UnknownBecauseNotSent(TypedDict):
+    """The generator sent too little of the load that was asked for."""
+
+    reason: Literal['not_sent']
+    sent_pps: float
+    """What it sent, in packets per second."""
+
+
+class UnknownBecauseDisturbed(TypedDict):
+    """Trials lost frames, and the host disturbed them."""
+
+    disturbed: int
+    """Trials that the host disturbed."""
+    reason: Literal['disturbed']
+    trials: int
+    """Its trials."""
+
+
+UnknownBecause: TypeAlias = UnknownBecauseNotMeasured | UnknownBecauseInvalid | UnknownBecauseNotSent | UnknownBecauseDisturbed
+"""Why nothing is known of what a program sustains."""
+
+
+class UnknownProgram(TypedDict):
+    """A program, and why nothing is known of what it sustains."""
+
+    because: UnknownBecause
+    """Why."""
+    method: str
+    """The program."""
 
 
 class UnreadSourceSocketsUnknown(TypedDict):
@@ -5493,6 +5561,15 @@ class FactBenchVerdictNoneLossless(TypedDict):
     verdict: Literal['none_lossless']
 
 
+class FactBenchProgramsUnknown(TypedDict):
+    """Nothing is known of what these programs sustain."""
+
+    about: Literal['bench']
+    programs: list[UnknownProgram]
+    """The programs, with the reason."""
+    what: Literal['programs_unknown']
+
+
 class FactBenchPaused(TypedDict):
     """The host stopped the capture thread for a moment."""
 
@@ -5536,6 +5613,8 @@ class FactUnfinished(TypedDict):
     """A run without conclusions."""
 
     about: Literal['unfinished']
+    is_stopped: NotRequired[bool]
+    """Whether the run was stopped before its end."""
     lossless: NotRequired[TriedLoad]
     """The highest load without loss; absent if there was none."""
     lossy: NotRequired[TriedLoad]
@@ -8327,7 +8406,7 @@ class FactCaveatNoisySegments(TypedDict):
     what: Literal['noisy_segments']
 
 
-Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLossPatternWorstFlow | FactLossPatternUnmarkedLoss | FactLossPatternRingLossConfirmed | FactSweepAnswerScales | FactSweepAnswerKeepsUp | FactSweepAnswerLongestBursts | FactSweepAnswerHighestRate | FactSweepLossBegins | FactSweepLossAtNamedPoints | FactSweepHardlyAnyLoss | FactSweepLimitedByKernel | FactSweepPacketCost | FactSweepNoCost | FactSweepLivelock | FactSweepLongestBursts | FactSweepMembersGrowth | FactSweepMembersNeeded | FactSweepMembersLaw | FactSweepEffect | FactSweepCrossing | FactSweepCheapestAtPoints | FactSweepCheapestRing | FactSearchAnswerSustained | FactSearchAnswerLimits | FactSearchAnswerUnsettled | FactSearchAnswerRepeated | FactSearchRanking | FactSearchRepeated | FactSearchGoals | FactSearchNumbers | FactSearchBounds | FactSearchNoBounds | FactSearchMaximumLoad | FactSearchBuffered | FactSearchIncomplete | FactRfc2544AnswerNotRepeatable | FactRfc2544AnswerThroughput | FactRfc2544AnswerLoss | FactRfc2544AnswerTime | FactSoakAnswerLoss | FactSoakAnswerWhenLost | FactSoakAnswerDoubts | FactSoakWorstSegment | FactSoakStoredBursts | FactSoakBuffered | FactSoakFewUnsent | FactSoakAllExplained | FactSoakUnexplained | FactSoakOddFrames | FactSoakNoisy | FactSoakFurtherNoise | FactReproductionAnswerSummary | FactReproductionAnswerMoreVisits | FactReproductionAnswerClaims | FactReproductionAnswerUnfinished | FactReproductionClaim | FactTrialsInvalid | FactTrialsSentUnverified | FactTrialsAccountedFor | FactTrialsUnexplained | FactTrialsGeneratorsTogether | FactTrialsMembersShared | FactTrialsLivelock | FactTrialsLoadDepends | FactTrialsOddFrames | FactTrialsProgramReports | FactTrialsMethodUnverified | FactTrialsStalled | FactTrialsRetried | FactTrialsTracerCost | FactTrialsNoisy | FactQueues | FactBenchVerdictEveryTrialInvalid | FactBenchVerdictNoAnswer | FactBenchVerdictNoTime | FactBenchVerdictUse | FactBenchVerdictOneOf | FactBenchVerdictUseMeanwhile | FactBenchVerdictNoneLossless | FactBenchVerdictNotSent | FactBenchInTurns | FactBenchSettle | FactBenchFindHighest | FactBenchUnknown | FactBenchPaused | FactBenchWorse | FactBenchOverload | FactBenchCostsEqual | FactBenchCostsDiffer | FactBenchOtherSetUps | FactComparisonOfRuns | FactComparisonOfMethods | FactComparisonRunsDiffer | FactComparisonNote | FactUnfinished | FactCaveatNoisyTrials | FactCaveatNoisySegments | FactCaveatDisturbers | FactCaveatOneWayAbsolute | FactCaveatOneWayRelative | FactCaveatOneWayUnknown | FactCaveatNotMeasured | FactCaveatLeftOut
+Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLossPatternWorstFlow | FactLossPatternUnmarkedLoss | FactLossPatternRingLossConfirmed | FactSweepAnswerScales | FactSweepAnswerKeepsUp | FactSweepAnswerLongestBursts | FactSweepAnswerHighestRate | FactSweepLossBegins | FactSweepLossAtNamedPoints | FactSweepHardlyAnyLoss | FactSweepLimitedByKernel | FactSweepPacketCost | FactSweepNoCost | FactSweepLivelock | FactSweepLongestBursts | FactSweepMembersGrowth | FactSweepMembersNeeded | FactSweepMembersLaw | FactSweepEffect | FactSweepCrossing | FactSweepCheapestAtPoints | FactSweepCheapestRing | FactSearchAnswerSustained | FactSearchAnswerLimits | FactSearchAnswerUnsettled | FactSearchAnswerRepeated | FactSearchRanking | FactSearchRepeated | FactSearchGoals | FactSearchNumbers | FactSearchBounds | FactSearchNoBounds | FactSearchMaximumLoad | FactSearchBuffered | FactSearchIncomplete | FactRfc2544AnswerNotRepeatable | FactRfc2544AnswerThroughput | FactRfc2544AnswerLoss | FactRfc2544AnswerTime | FactSoakAnswerLoss | FactSoakAnswerWhenLost | FactSoakAnswerDoubts | FactSoakWorstSegment | FactSoakStoredBursts | FactSoakBuffered | FactSoakFewUnsent | FactSoakAllExplained | FactSoakUnexplained | FactSoakOddFrames | FactSoakNoisy | FactSoakFurtherNoise | FactReproductionAnswerSummary | FactReproductionAnswerMoreVisits | FactReproductionAnswerClaims | FactReproductionAnswerUnfinished | FactReproductionClaim | FactTrialsInvalid | FactTrialsSentUnverified | FactTrialsAccountedFor | FactTrialsUnexplained | FactTrialsGeneratorsTogether | FactTrialsMembersShared | FactTrialsLivelock | FactTrialsLoadDepends | FactTrialsOddFrames | FactTrialsProgramReports | FactTrialsMethodUnverified | FactTrialsStalled | FactTrialsRetried | FactTrialsTracerCost | FactTrialsNoisy | FactQueues | FactBenchVerdictEveryTrialInvalid | FactBenchVerdictNoAnswer | FactBenchVerdictNoTime | FactBenchVerdictUse | FactBenchVerdictOneOf | FactBenchVerdictUseMeanwhile | FactBenchVerdictNoneLossless | FactBenchVerdictNotSent | FactBenchInTurns | FactBenchSettle | FactBenchCannotSettle | FactBenchFindHighest | FactBenchProgramsUnknown | FactBenchUnknown | FactBenchPaused | FactBenchWorse | FactBenchOverload | FactBenchCostsEqual | FactBenchCostsDiffer | FactBenchOtherSetUps | FactComparisonOfRuns | FactComparisonOfMethods | FactComparisonRunsDiffer | FactComparisonNote | FactUnfinished | FactCaveatNoisyTrials | FactCaveatNoisySegments | FactCaveatDisturbers | FactCaveatOneWayAbsolute | FactCaveatOneWayRelative | FactCaveatOneWayUnknown | FactCaveatNotMeasured | FactCaveatLeftOut
 """One fact of a run."""
 
 

@@ -5,6 +5,7 @@ use capbench_model::trial::{TrialResult, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Found};
+use crate::run::RunFacts;
 use crate::sustained::captures_all;
 
 /// The bounds of loss in a run without a conclusion.
@@ -12,6 +13,9 @@ use crate::sustained::captures_all;
 pub struct Unfinished {
     /// Trials of the run.
     pub trials: u32,
+    /// Whether the run was stopped before its end.
+    #[serde(default)]
+    pub is_stopped: bool,
     /// The highest load without loss; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossless: Option<TriedLoad>,
@@ -32,7 +36,8 @@ pub struct TriedLoad {
 }
 
 /// The highest load without loss, and the lowest with loss.
-pub fn unfinished(trials: &[TrialResult]) -> Found {
+pub fn unfinished(run: &RunFacts<'_>) -> Found {
+    let trials = run.trials;
     let mut lossless: Option<&TrialResult> = None;
     let mut lossy: Option<&TrialResult> = None;
     for trial in trials.iter().filter(|trial| trial.verdict != Verdict::Invalid) {
@@ -50,6 +55,7 @@ pub fn unfinished(trials: &[TrialResult]) -> Found {
     let shown = lossless.into_iter().chain(lossy).map(|trial| trial.number);
     let fact = Unfinished {
         trials: trials.len() as u32,
+        is_stopped: !run.complete,
         lossless: lossless.map(tried_load),
         lossy: lossy.map(tried_load),
     };

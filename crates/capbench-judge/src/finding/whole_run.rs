@@ -53,7 +53,7 @@ pub fn answers(run: &WholeRun<'_>) -> Vec<Found> {
     // A comparison that the user requested comes first.
     all.extend(comparison::of_methods(run.comparisons, facts.trials));
     all.extend(match run.kind {
-        Kind::Bench => bench::answers(run.recommendation().as_deref(), facts),
+        Kind::Bench => bench::answers(run.recommendation().as_deref(), facts, run.not_measured),
         Kind::Search => search::answers(facts.searches, facts.trials),
         Kind::Sweep => sweep::answers(facts.sweeps, facts.trials),
         Kind::Rfc2544 => rfc2544::answers(facts.searches, run.rfc2544, facts.trials),
@@ -61,7 +61,7 @@ pub fn answers(run: &WholeRun<'_>) -> Vec<Found> {
         Kind::Reproduce => reproduction::answers(run.reproductions, facts.trials),
     });
     if all.is_empty() {
-        all.push(unfinished::unfinished(facts.trials));
+        all.push(unfinished::unfinished(facts));
     }
     for found in &mut all {
         found.trials.sort_unstable();

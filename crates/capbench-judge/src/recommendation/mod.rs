@@ -23,7 +23,7 @@ mod choice;
 mod cost;
 mod limiting;
 mod rank;
-mod settle;
+pub(crate) mod settle;
 pub mod turns;
 
 pub use certain::CertainChoice;
@@ -304,6 +304,7 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
         if let Some(turns) = turns::judged(&trials) {
             ranking.decide_by(turns);
         }
+        ranking.add_settling_command(question);
         rankings.push(ranking);
     }
     let first = rankings.first()?;

@@ -13,7 +13,6 @@ use capbench_model::statistics::by_key;
 use super::bounds::first_failed;
 use super::choice::Choice;
 use super::cost::equal_load;
-use super::settle::words_to_settle;
 use super::{
     Because, Certainty, Conclusion, Cost, Entrant, Question, Ranked, Ranking, Scene, Sustained,
     SustainedStatus,
@@ -45,9 +44,6 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
     let (ranked, mut conclusion) = order.conclude(margin);
     if let (Conclusion::Nothing, Some(sent_pps)) = (&conclusion, sent_pps) {
         conclusion = Conclusion::NotSent { sent_pps };
-    }
-    if let Conclusion::OneOf { methods, settle, .. } = &mut conclusion {
-        *settle = words_to_settle(question, methods, scene);
     }
     Ranking {
         frame_size,

@@ -4,28 +4,35 @@ use capbench_model::placement::PlacementName;
 use capbench_model::saved::SavedMethod;
 use capbench_model::work::Work;
 
-use super::{Question, Scene};
-use crate::thresholds::ADVISED_VISITS;
+use super::{Conclusion, Question, Ranking};
 
-/// The words of the command that settles which of these methods is better, without the program. It measures each method so often
-/// that chance alone no longer explains a difference: as many searches, or visits of the load.
-pub(super) fn words_to_settle(question: Question, methods: &[SavedMethod], scene: &Scene) -> Vec<String> {
-    let mut words: Vec<String> = match question {
-        Question::HighestRate => ["search", "--goal", "quick", "--searches"].map(String::from).to_vec(),
-        Question::CheapestAt { pps } => {
-            vec!["bench".into(), "--rate".into(), pps.to_string(), "--visits".into()]
+impl Ranking {
+    /// Adds the command that settles a ranking without a decision.
+    pub(super) fn add_settling_command(&mut self, question: Question) {
+        let words = words_to_settle(question, self.undecided(), self);
+        if let Conclusion::OneOf { settle, .. } = &mut self.conclusion {
+            *settle = words;
         }
-    };
-    words.push(ADVISED_VISITS.to_string());
+    }
+}
+
+/// The words of the command that settles which of these methods of a ranking is better, without the program: the methods take turns
+/// in this set-up alone, until they are decided or its time is over.
+pub(crate) fn words_to_settle(question: Question, methods: &[SavedMethod], ranking: &Ranking) -> Vec<String> {
+    let mut words: Vec<String> = vec!["bench".into()];
+    if let Question::CheapestAt { pps } = question {
+        words.extend(["--rate".into(), pps.to_string()]);
+    }
     let methods: Vec<String> = methods.iter().map(ToString::to_string).collect();
     words.extend(["--method".into(), methods.join(",")]);
-    words.extend(["--size".into(), scene.frame_size.to_string()]);
+    words.extend(["--size".into(), ranking.frame_size.to_string()]);
     // The user chose the CPUs of a custom placement, and names them again.
-    if scene.placement != PlacementName::Custom {
-        words.extend(["--placement".into(), scene.placement.to_string()]);
+    if ranking.placement != PlacementName::Custom {
+        words.extend(["--placement".into(), ranking.placement.to_string()]);
     }
-    if scene.work != Work::NONE {
-        words.extend(["--work".into(), scene.work.to_string()]);
+    // A program has its own work.
+    if ranking.work != Work::NONE && ranking.work != Work::OfProgram {
+        words.extend(["--work".into(), ranking.work.to_string()]);
     }
     words
 }

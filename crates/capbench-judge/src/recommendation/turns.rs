@@ -130,6 +130,16 @@ pub fn judged(trials: &[&TrialResult]) -> Option<Turns> {
     Some(judgement.turns(&table))
 }
 
+/// Whether as many rounds of these methods as a run has time for name the best one, if they are like those of these trials. `None` if
+/// these have no round of two of the methods.
+pub fn would_name_the_best(trials: &[&TrialResult], methods: &[SavedMethod], rounds: usize) -> Option<bool> {
+    let mut of_methods = trials.to_vec();
+    of_methods.retain(|trial| methods.contains(&trial.profile.method));
+    let table = Table::from_trials(&of_methods)?.repeated_to(rounds);
+    let judgement = Judgement::after_planned_rounds(&table);
+    Some(judgement.turns(&table).name_the_best())
+}
+
 /// Whether trials in turns are judged after as many rounds as these are.
 pub fn is_look(trials: &[&TrialResult]) -> bool {
     Table::from_trials(trials).is_some_and(|table| TURNS_LOOKS.contains(&table.rounds()))

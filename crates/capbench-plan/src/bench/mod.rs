@@ -29,12 +29,13 @@ use capbench_model::statement::{LeftOutOfBench, PartOfBench};
 
 use crate::Observer;
 use crate::Result;
+use crate::cost::Cost;
 use crate::order::{Shuffle, turns};
 use crate::session::Session;
 use capbench_judge::comparison::Pair;
+use capbench_judge::durations::whole_run;
 use capbench_judge::search::SearchOutcome;
 use capbench_judge::sustained::moments::has_small_loss;
-use capbench_judge::thresholds::TRIAL_OVERHEAD;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
@@ -139,14 +140,19 @@ impl BenchPlan {
 
     /// Approximate duration of the bench; the longest if its time is limited.
     pub fn estimate(&self) -> Duration {
-        let time = (self.duration + TRIAL_OVERHEAD) * self.trials() as u32;
-        let later = self.duration + TRIAL_OVERHEAD;
-        let later = later * (self.trials_of_visits() * self.sizes.len() * self.placements.len()) as u32;
-        match (&self.searching, self.turns) {
-            (Some(searching), _) => time.min(searching.budget + later),
-            (None, Some(turns)) => time + turns,
-            (None, None) => time,
-        }
+        let trials = self.time_of(self.trials());
+        let later = self.time_of(self.trials_of_visits() * self.sizes.len() * self.placements.len());
+        let all = trials + self.turns.unwrap_or_default();
+        whole_run(match &self.searching {
+            Some(searching) => all.min(searching.budget + later),
+            None => all,
+        })
+    }
+
+    /// The time of so many trials.
+    fn time_of(&self, trials: usize) -> Duration {
+        let trials = trials as u32;
+        Cost { trials, traffic: self.duration * trials, ..Cost::default() }.time(Duration::ZERO)
     }
 
     /// Runs the bench, without set-ups that cannot be measured. Fails when a trial cannot be saved.

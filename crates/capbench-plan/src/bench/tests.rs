@@ -189,3 +189,15 @@ fn a_loss_below_one_percent_can_be_a_stall() {
         assert_eq!(super::has_small_loss(&trial), is_small, "{lost} of 100,000 frames");
     }
 }
+
+#[test]
+fn a_bench_of_few_methods_takes_turns_for_as_long_as_one_of_many() {
+    let seconds = Duration::from_secs;
+    let plan = crate::for_tests::searching_bench_plan(&["recv", "packet-v3"]);
+    let searching =
+        plan.searching.map(|searching| crate::bench::Searching { budget: seconds(80), ..searching });
+    let plan = crate::bench::BenchPlan { searching, turns: Some(seconds(80)), ..plan };
+    // Opening the test bed takes two more.
+    assert_eq!(plan.estimate(), seconds(82));
+    assert!(crate::bench::BenchPlan { turns: None, ..plan }.estimate() < seconds(30));
+}

@@ -1,10 +1,12 @@
 //! Checks the plan of a search and estimates its cost. The estimate runs the search itself, on paths of known capacity that lose nothing below
-//! it.
+//! it, and on the same paths with noise that costs frames at any load.
 
 use capbench_judge::search::warning::{Allowance, ChanceToSuffice, SearchNeed, SearchWarning};
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::grid::Grid;
 use super::maximum;
@@ -16,7 +18,7 @@ use capbench_judge::JudgeError;
 use capbench_judge::search::database::Database;
 use capbench_judge::search::{Goal, SearchPlan, Strategy};
 use capbench_judge::sustained::Observation;
-use capbench_judge::thresholds::SHORT_FINAL_TRIAL;
+use capbench_judge::thresholds::{NOISY_TRIAL_LOSS, NOISY_TRIALS, SHORT_FINAL_TRIAL};
 use capbench_model::figures::grouped;
 
 /// Divisions of the logarithmic range of loads. The estimate tries one capacity in each.
@@ -24,13 +26,18 @@ const CAPACITIES: u32 = 24;
 /// A search of more trials takes days in addition to its traffic.
 const MOST_TRIALS: u32 = 100_000;
 
-/// The cost of a search on a path without noise. With noise it costs more.
+/// Seed of the noise of an estimate: the same plan has the same estimate.
+const SEED: u64 = 7;
+
+/// The cost of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// If the maximum load is sustained.
     pub at_maximum: Cost,
-    /// If it is not, by the level of the capacity.
+    /// If it is not, by the level of the capacity, on a path without noise.
     pub below: Spread,
+    /// The same on a path with noise: it can need many more trials.
+    pub noisy: Spread,
     /// The case with the least sending.
     pub least_traffic: Cost,
 }
@@ -163,9 +170,53 @@ pub fn estimate(plan: &SearchPlan) -> Result<Estimate> {
     let costs: Result<Vec<_>> =
         capacities(plan, maximum).map(|capacity| cost(plan, maximum, capacity)).collect();
     let costs = costs?;
+    let mut noisy = Vec::new();
+    for capacity in capacities(plan, maximum) {
+        let mut noise = TrialNoise::new();
+        noisy.push(cost_with(plan, maximum, capacity, &mut || noise.loss_of_next())?);
+    }
     let all = costs.iter().copied().chain([at_maximum]);
     let least_traffic = all.min_by_key(|cost| cost.traffic).unwrap_or(at_maximum);
-    Ok(Estimate { at_maximum, below: Spread::from_costs(costs, plan.quiet), least_traffic })
+    Ok(Estimate {
+        at_maximum,
+        below: Spread::from_costs(costs, plan.quiet),
+        noisy: Spread::from_costs(noisy, plan.quiet),
+        least_traffic,
+    })
+}
+
+impl Estimate {
+    /// The time of `searches` searches: the geometric mean of that on a quiet and on a noisy host, of which it is not known before a
+    /// run which one this is.
+    pub fn time(&self, quiet: Duration, searches: u32) -> Duration {
+        let without_noise = self.below.median.times(searches).least_time(quiet).as_secs_f64();
+        let with_noise = self.noisy.median.times(searches).time(quiet).as_secs_f64();
+        Duration::try_from_secs_f64((without_noise * with_noise).sqrt()).unwrap_or(Duration::MAX)
+    }
+
+    /// The likely number of trials, by the same mean.
+    pub fn trials(&self) -> usize {
+        let without_noise = f64::from(self.below.median.trials);
+        let with_noise = f64::from(self.noisy.median.trials);
+        (without_noise * with_noise).sqrt().round() as usize
+    }
+}
+
+/// Noise that costs frames in some trials, whatever their load.
+struct TrialNoise {
+    random: Xoshiro256PlusPlus,
+}
+
+impl TrialNoise {
+    fn new() -> Self {
+        Self { random: Xoshiro256PlusPlus::seed_from_u64(SEED) }
+    }
+
+    /// The share of the frames of the next trial that noise costs.
+    fn loss_of_next(&mut self) -> f64 {
+        let draw = self.random.next_u64() as f64 / u64::MAX as f64;
+        if draw < NOISY_TRIALS { NOISY_TRIAL_LOSS } else { 0.0 }
+    }
 }
 
 /// The maximum load, or its assumed value before it is known.
@@ -184,6 +235,11 @@ fn capacities(plan: &SearchPlan, maximum: Pps) -> impl Iterator<Item = Pps> {
 
 /// The cost of the search on a path with this capacity.
 pub(crate) fn cost(plan: &SearchPlan, maximum: Pps, capacity: Pps) -> Result<Cost> {
+    cost_with(plan, maximum, capacity, &mut || 0.0)
+}
+
+/// The same on a path whose noise costs at least such a share of the frames of each trial.
+fn cost_with(plan: &SearchPlan, maximum: Pps, capacity: Pps, noise: &mut dyn FnMut() -> f64) -> Result<Cost> {
     let mut meter = Meter::default();
     if plan.maximum_pps.is_none() && plan.overload.is_none() {
         let lost = loss_ratio(capacity, maximum);
@@ -191,7 +247,7 @@ pub(crate) fn cost(plan: &SearchPlan, maximum: Pps, capacity: Pps) -> Result<Cos
     }
     let mut strategists = strategists(plan, maximum)?;
     pursue(&mut strategists, &mut Database::default(), |request, _| {
-        let lost = loss_ratio(capacity, request.load);
+        let lost = loss_ratio(capacity, request.load).max(noise());
         meter.trial(request.duration, lost);
         if meter.cost().trials > MOST_TRIALS {
             return Err(refused(format!(
@@ -222,7 +278,7 @@ pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<SearchWarning>> {
     if plan.overload.is_some() || limits.iter().all(|(allowed, _)| allowed.is_none()) {
         return Ok(Vec::new());
     }
-    let Estimate { at_maximum, below: Spread { least, most, .. }, least_traffic } = estimate(plan)?;
+    let Estimate { at_maximum, below: Spread { least, most, .. }, least_traffic, .. } = estimate(plan)?;
     let mut warnings = Vec::new();
     for (allowed, allowance) in limits {
         let Some(allowed) = allowed else { continue };
@@ -230,7 +286,7 @@ pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<SearchWarning>> {
             return Err(PlanError::TooShort { allowed, allowance, need: need(least_traffic, plan.quiet) });
         }
         let takes_longer = |cost: Cost| match allowance {
-            Allowance::Time => cost.time(plan.quiet) > allowed,
+            Allowance::Time => cost.least_time(plan.quiet) > allowed,
             Allowance::Traffic => cost.traffic > allowed,
         };
         let chance = if takes_longer(least) && takes_longer(at_maximum) {
@@ -257,6 +313,6 @@ fn need(cost: Cost, quiet: Duration) -> SearchNeed {
     SearchNeed {
         trials: cost.trials,
         traffic_s: cost.traffic.as_secs_f64(),
-        time_s: cost.time(quiet).as_secs_f64(),
+        time_s: cost.least_time(quiet).as_secs_f64(),
     }
 }

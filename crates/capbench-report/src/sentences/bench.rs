@@ -7,7 +7,8 @@ mod turns;
 mod verdict;
 
 use capbench_judge::finding::bench::{
-    BenchFinding, BetterElsewhere, ComparedTime, NsRange, OverloadLoss, PausedMethod, SetUp,
+    BenchFinding, BetterElsewhere, ComparedTime, NsRange, OverloadLoss, PausedMethod, SetUp, UnknownBecause,
+    UnknownProgram,
 };
 use capbench_model::figures::percent;
 use capbench_model::saved::SavedMethod;
@@ -29,13 +30,22 @@ pub(super) fn words(fact: &BenchFinding) -> String {
         BenchFinding::InTurns(turns) => turns::words(turns),
         BenchFinding::Settle { command, takes_s } => {
             let takes = match takes_s {
-                Some(seconds) => format!(" (about {:.0} min)", (seconds / 60.0).ceil()),
+                Some(seconds) => format!(" (up to {seconds:.0} s)"),
                 None => String::new(),
             };
             format!("To decide between them: `capbench {}`{takes}.", command_line(command))
         }
+        BenchFinding::CannotSettle { methods, rounds } => format!(
+            "A longer run does not decide between {} while the host is this noisy: {rounds} rounds like those of this run would \
+             still leave it open. Measure again when the host is quiet.",
+            first_methods(methods)
+        ),
         BenchFinding::FindHighest { command } => {
             format!("To find the highest rate that they sustain: `capbench {}`.", command_line(command))
+        }
+        BenchFinding::ProgramsUnknown { programs } => {
+            let parts: Vec<String> = programs.iter().map(unknown_program_words).collect();
+            format!("{}.", parts.join("; "))
         }
         BenchFinding::Unknown { methods } => {
             let sustain = verb(methods, "sustains", "sustain");
@@ -99,6 +109,27 @@ pub(super) fn words(fact: &BenchFinding) -> String {
             format!("The verdict is for {}; {}.", set_up_words(set_up), parts.join("; "))
         }
     }
+}
+
+/// Why nothing is known of a program.
+fn unknown_program_words(program: &UnknownProgram) -> String {
+    let UnknownProgram { method, because } = program;
+    let reason = match because {
+        // A saved reason has load and method before its cause.
+        UnknownBecause::NotMeasured { text } => match text.split_once(&format!(": {method}: ")) {
+            Some((_, cause)) => cause.into(),
+            None => text.clone(),
+        },
+        UnknownBecause::Invalid { text } => format!("its trials are invalid ({text})"),
+        UnknownBecause::NotSent { sent_pps } => {
+            format!("the generator sent it up to {}", rate(sent_pps.floor()))
+        }
+        UnknownBecause::Disturbed { disturbed, trials } => {
+            let trials = many((*trials).into(), "trial", "trials");
+            format!("it lost frames, and the host disturbed {disturbed} of its {trials}")
+        }
+    };
+    format!("{method}: unknown, because {reason}")
 }
 
 /// In how many trials the host stopped a method.

@@ -632,8 +632,8 @@ fn more_visits_that_would_decide_claims_are_named_with_their_time() {
     }
     let mut trials_s = 0.0;
     for trial in results.trials.iter().filter(|trial| publication.trials.contains(&trial.number)) {
-        // A trial takes a quarter of a second besides its traffic.
-        trials_s += trial.sending_s + trial.drain_s + 0.25;
+        // A trial takes 0.3 s besides its traffic.
+        trials_s += trial.spent_s() + 0.3;
     }
     // Six visits take 6 / 4 of the time of four.
     let expected_s = trials_s * 1.5;

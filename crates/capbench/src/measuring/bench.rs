@@ -7,7 +7,9 @@ use capbench_frames::StatedRate;
 use capbench_judge::comparison::{Thresholds, of_pairs};
 use capbench_judge::recommendation::recommend;
 use capbench_judge::search::Ratio;
-use capbench_judge::thresholds::TURNS_AT_RATE;
+use capbench_judge::thresholds::{
+    BENCH_TIME, BENCH_TRIAL, QUICK_BENCH_TIME, QUICK_BENCH_TRIAL, TURNS_AT_RATE,
+};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::method_spec::MethodSpec;
@@ -185,8 +187,10 @@ struct Pace {
 
 impl Pace {
     fn of(is_quick: bool) -> Self {
-        let (trial, precision, budget) = if is_quick { (300, 0.1, 18) } else { (400, 0.05, 80) };
-        Self { trial: Duration::from_millis(trial), precision, budget: Duration::from_secs(budget) }
+        if is_quick {
+            return Self { trial: QUICK_BENCH_TRIAL, precision: 0.1, budget: QUICK_BENCH_TIME };
+        }
+        Self { trial: BENCH_TRIAL, precision: 0.05, budget: BENCH_TIME }
     }
 
     /// How sustained rates are searched. Longer trials lengthen everything in proportion.

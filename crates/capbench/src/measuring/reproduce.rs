@@ -125,7 +125,7 @@ impl Plan for Reproduce {
             [one] => format!(", and without {one}, which needs a vendor's library"),
             some => format!(", and without {}, which need a vendor's library", some.join(" and ")),
         };
-        row(&mut text, "", &format!("without noise, which adds to it{missing}"));
+        row(&mut text, "", &format!("with repeats of disturbed trials{missing}"));
         Ok(text)
     }
 

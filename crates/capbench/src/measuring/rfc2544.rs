@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_frames::{Pps, StatedRate};
 use capbench_judge::bursts::Percent;
+use capbench_judge::durations::whole_run;
 use capbench_judge::search::{Goal, SearchPlan, parse};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::SizeLabel;
@@ -259,7 +260,7 @@ impl Plan for Tests {
         let of = |spread: Spread| words::time_of(spread, first.quiet, setups.len());
         let at_maximum = estimate.at_maximum.map_or(String::new(), |cost| {
             let time = cost.times(setups.len() as u32).time(first.quiet);
-            format!("; {} if the maximum rate is sustained", words::roughly(time))
+            format!("; {} if the maximum rate is sustained", words::roughly(whole_run(time)))
         });
         words::row(&mut text, "time", of(estimate.all) + &at_maximum);
         let spread_of = |test: Test| match test.of_suite() {
@@ -274,7 +275,6 @@ impl Plan for Tests {
                 text.push_str(&format!("            {:<20} {}\n", test.name(), of(spread)));
             }
         }
-        text.push_str(words::NOISE);
         Ok(text)
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use capbench_frames::StatedRate;
+use capbench_judge::durations::whole_run;
 use capbench_judge::search::SearchWarning;
 use capbench_judge::search::ranking::searches_to_distinguish;
 use capbench_judge::search::{End, Goal, PresetGoal, SearchPlan, parse, presets};
@@ -199,6 +200,19 @@ pub(super) fn check_link(scene: &Scene, plan: &SearchPlan) -> Result<()> {
     Ok(())
 }
 
+/// The time of the run. How noisy the host is shows only then.
+fn time_words(estimate: &Estimate, quiet: Duration, searches: u32) -> String {
+    let Estimate { at_maximum, below, noisy, .. } = estimate;
+    let of_run = |time: Duration| words::roughly(whole_run(time));
+    format!(
+        "about {} ({} on a quiet host, {} on a noisy one); {} if the maximum load is sustained",
+        of_run(estimate.time(quiet, searches)),
+        of_run(below.median.times(searches).least_time(quiet)),
+        of_run(noisy.median.times(searches).time(quiet)),
+        of_run(at_maximum.times(searches).least_time(quiet))
+    )
+}
+
 impl Search {
     /// How many searches of each method can distinguish the methods; `None` of one method, and if these searches can.
     fn searches_needed(&self, scene: &Scene) -> Option<usize> {
@@ -228,14 +242,10 @@ impl Plan for Search {
         if plan.burst_frames > 1 {
             words::row(&mut text, "bursts", format!("of {} frames", plan.burst_frames));
         }
-        let Estimate { at_maximum, below, .. } =
-            search::estimate(plan).context("cannot estimate the search")?;
-        let trials = below.median.trials as usize * searches;
+        let estimate = search::estimate(plan).context("cannot estimate the search")?;
+        let trials = estimate.trials() * searches;
         words::row(&mut text, "searches", format!("{searches} of about {trials} trials in all"));
-        let time = words::time_of(below, plan.quiet, searches);
-        let at_maximum = words::roughly(at_maximum.times(searches as u32).time(plan.quiet));
-        words::row(&mut text, "time", format!("{time}; {at_maximum} if the maximum load is sustained"));
-        text.push_str(words::NOISE);
+        words::row(&mut text, "time", time_words(&estimate, plan.quiet, searches as u32));
         if let Some(needed) = self.searches_needed(scene) {
             let words = format!("too few searches to distinguish the methods; --searches {needed} can");
             words::row(&mut text, "note", words);
@@ -253,7 +263,7 @@ impl Plan for Search {
 
     fn trials(&self) -> Result<usize> {
         let searches = self.setups.len() * self.searches as usize;
-        Ok(searches * search::estimate(&self.plan)?.below.median.trials as usize)
+        Ok(searches * search::estimate(&self.plan)?.trials())
     }
 
     fn statements(&self, scene: &Scene) -> Vec<String> {

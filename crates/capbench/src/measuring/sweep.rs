@@ -275,7 +275,7 @@ fn enough_time(
     estimates: &[Spread],
 ) -> Result<Option<String>, Usage> {
     let all = |of: fn(&Spread) -> Cost| -> Duration {
-        plans.iter().zip(estimates).map(|(plan, spread)| of(spread).time(plan.base.quiet)).sum()
+        plans.iter().zip(estimates).map(|(plan, spread)| of(spread).least_time(plan.base.quiet)).sum()
     };
     let (least, most) = (all(|spread| spread.least), all(|spread| spread.most));
     let time = humantime::format_duration(allowed);
@@ -310,7 +310,6 @@ impl Plan for Sweeps {
             words::row(&mut text, "visits", visits);
             words::row(&mut text, "trials", format!("up to {} of {:?}", plan.trials(), plan.duration));
             words::row(&mut text, "time", words::time_of(*spread, plan.base.quiet, 1));
-            text.push_str(words::NOISE);
         }
         if let Some(hurry) = &self.hurry {
             words::row(&mut text, "note", hurry);

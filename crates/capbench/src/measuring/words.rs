@@ -3,12 +3,10 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use capbench_judge::durations::whole_run;
 use capbench_model::figures::count;
 use capbench_plan::cost::{Cost, Spread};
 use capbench_report::formats::text::wrapped;
-
-/// What estimates do not include.
-pub const NOISE: &str = "            without noise, which adds to it\n";
 
 /// Appends a row of a plan: a head of 12 columns or more, and words in lines that fit.
 pub fn row(text: &mut String, head: &str, words: impl Display) {
@@ -27,11 +25,11 @@ pub fn shorter(duration: Duration, quiet: Duration) -> String {
     )
 }
 
-/// Time of a number of repetitions, for the paths on which estimates were tested.
+/// Time of a run with a number of repetitions, by the paths on which estimates were tested.
 pub fn time_of(spread: Spread, quiet: Duration, times: usize) -> String {
-    let time = |cost: Cost| roughly(cost.times(times as u32).time(quiet));
     let Spread { least, median, most } = spread;
-    format!("about {} ({} to {})", time(median), time(least), time(most))
+    let of_run = |cost: Cost| roughly(whole_run(cost.times(times as u32).time(quiet)));
+    format!("about {} ({} to {})", of_run(median), of_run(least), of_run(most))
 }
 
 /// A rounded time for people.

@@ -5,6 +5,7 @@
 //! | `verdict` | which method to use |
 //! | `in_turns` | how the other methods compare with the best one at one load |
 //! | `unanswered` | why no method can be named |
+//! | `programs` | programs of which nothing is known, and why |
 //! | `pauses` | losses of single moments, which no method is blamed for |
 //! | `far_behind` | methods that captured far less of the load than noise explains |
 //! | `next` | the command that shows more |
@@ -20,10 +21,12 @@ mod in_turns;
 mod next;
 mod overload;
 mod pauses;
+mod programs;
 mod ranks;
 mod unanswered;
 mod verdict;
 
+use capbench_model::not_measured::NotMeasured;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
@@ -34,8 +37,10 @@ pub use self::elsewhere::BetterElsewhere;
 pub use self::in_turns::{MethodBelow, MethodsInTurns};
 pub use self::overload::{OverloadLoss, at_overload};
 pub use self::pauses::PausedMethod;
+pub use self::programs::{UnknownBecause, UnknownProgram};
 pub use self::verdict::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread};
 use super::{Finding, Found};
+use crate::recommendation::turns::Turns;
 use crate::recommendation::{Conclusion, Ranked, Ranking, Recommendation};
 use crate::run::RunFacts;
 
@@ -55,10 +60,22 @@ pub enum BenchFinding {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         takes_s: Option<f64>,
     },
+    /// A longer run of the same kind does not decide between the methods that the trials leave.
+    CannotSettle {
+        /// The methods.
+        methods: Vec<SavedMethod>,
+        /// The number of rounds that it would have.
+        rounds: u32,
+    },
     /// A command finds the highest rate that the methods sustain.
     FindHighest {
         /// Words of the command, without the program.
         command: Vec<String>,
+    },
+    /// Nothing is known of what these programs sustain.
+    ProgramsUnknown {
+        /// The programs, with the reason.
+        programs: Vec<UnknownProgram>,
     },
     /// No trial shows what these methods sustain.
     Unknown {
@@ -162,8 +179,43 @@ impl SetUp {
     }
 }
 
-/// Which method to use; then what else decides, the most important first.
-pub fn answers(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> Vec<Found> {
+/// Programs of which nothing is known; which method to use; then what else decides, the most important first. None if the run was
+/// stopped before anything was decided.
+pub fn answers(
+    recommendation: Option<&Recommendation>,
+    run: &RunFacts<'_>,
+    not_measured: &[NotMeasured],
+) -> Vec<Found> {
+    let ranking = recommendation.and_then(Recommendation::headline);
+    if !run.complete && !ranking.is_some_and(is_decided_in_turns) {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    all.extend(ranking.and_then(|ranking| programs::unknown(ranking, run, not_measured)));
+    all.extend(of_ranking(recommendation, run));
+    all
+}
+
+/// Whether the verdict answers the question of the run.
+pub fn is_answered(
+    recommendation: Option<&Recommendation>,
+    run: &RunFacts<'_>,
+    not_measured: &[NotMeasured],
+) -> bool {
+    let is_answer = |found: &Found| match &found.fact {
+        Finding::Bench(BenchFinding::Verdict(verdict)) => verdict.is_answer(),
+        _ => false,
+    };
+    answers(recommendation, run, not_measured).iter().any(is_answer)
+}
+
+/// Whether trials in turns name the best method: what else a stopped run would have measured does not change it.
+fn is_decided_in_turns(ranking: &Ranking) -> bool {
+    ranking.turns.as_ref().is_some_and(Turns::name_the_best)
+}
+
+/// What the headline's ranking shows, the verdict first.
+fn of_ranking(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> Vec<Found> {
     let every_trial_invalid = unanswered::every_trial_invalid(run);
     let Some(recommendation) = recommendation else { return every_trial_invalid.into_iter().collect() };
     let Some(ranking) = recommendation.headline() else { return every_trial_invalid.into_iter().collect() };
@@ -182,7 +234,7 @@ pub fn answers(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> V
     let in_turns = in_turns::in_turns(ranking, run);
     let has_turns = in_turns.is_some();
     all.extend(in_turns);
-    all.extend(next::settle(ranking, run, &far_behind));
+    all.extend(next::settle(recommendation, ranking, run, &far_behind));
     all.extend(next::find_highest(ranking, run));
     // Where one thread has no time for the load, that answers for every method: single methods and costs add nothing.
     if has_time {

@@ -1,69 +1,66 @@
 //! The command that shows more: the one that decides between several methods, or the command of this run without its load.
 
+use std::time::Duration;
+
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, TrialResult};
 
-use super::{BenchFinding, found};
-use crate::durations::QUICK_SEARCH;
+use super::{BenchFinding, SetUp, found};
+use crate::durations::{TrialsInTurns, time_of_bench, whole_run};
 use crate::finding::Found;
-use crate::recommendation::{Conclusion, Ranking};
+use crate::recommendation::settle::words_to_settle;
+use crate::recommendation::turns::would_name_the_best;
+use crate::recommendation::{Conclusion, Question, Ranking, Recommendation};
 use crate::run::RunFacts;
+use crate::thresholds::TURNS_LOOKS;
 
-/// The command that decides between the methods that the trials leave.
-pub(super) fn settle(ranking: &Ranking, run: &RunFacts<'_>, far_behind: &[&SavedMethod]) -> Option<Found> {
-    let Conclusion::OneOf { settle, methods, .. } = &ranking.conclusion else { return None };
+/// The command that decides between the methods that the trials leave, if rounds like those of this run do so in its time; else that
+/// they do not.
+pub(super) fn settle(
+    recommendation: &Recommendation,
+    ranking: &Ranking,
+    run: &RunFacts<'_>,
+    far_behind: &[&SavedMethod],
+) -> Option<Found> {
+    let Conclusion::OneOf { methods, .. } = &ranking.conclusion else { return None };
     let mut left = methods.clone();
     left.retain(|method| !far_behind.contains(&method));
     if left.len() < 2 {
         return None;
     }
-    let mut command = settle.clone();
-    if left.len() < methods.len()
-        && let Some(at) = command.iter().position(|word| word == "--method")
-    {
-        let names: Vec<String> = left.iter().map(ToString::to_string).collect();
-        command[at + 1] = names.join(",");
-    }
-    raise_visits(&mut command, run);
-    let takes_s = takes_s(&command, left.len() as u32, run);
-    Some(found(BenchFinding::Settle { command, takes_s }, []))
-}
-
-/// Raises the visits of a command, if the run had as many without a decision: to twice those.
-fn raise_visits(command: &mut [String], run: &RunFacts<'_>) {
-    let Some(flag) = command.iter().position(|word| word == "--visits") else { return };
-    let Some(visits) = command.get_mut(flag + 1) else { return };
-    let at_load = run.trials.iter().filter(|trial| trial.phase == Phase::FixedLoad);
-    let of_set_ups = by_key(at_load, |trial| {
-        let profile = &trial.profile;
-        [profile.method.to_string(), profile.frame_size.to_string(), profile.placement.to_string()]
-    });
-    let had = of_set_ups.iter().map(|(_, trials)| trials.len()).max().unwrap_or(0);
-    if visits.parse().is_ok_and(|planned: usize| planned <= had) {
-        *visits = (2 * had).to_string();
-    }
-}
-
-/// The time of that command, in seconds; `None` if it is unknown. Searches take as long as without noise. A visit takes as long as a
-/// trial of this run does on average.
-fn takes_s(command: &[String], methods: u32, run: &RunFacts<'_>) -> Option<f64> {
-    let repeats = value_of(command, "--searches").or(value_of(command, "--visits"))?.parse::<u32>().ok()?;
-    let all = methods * repeats;
-    match value_of(command, "--goal") {
-        Some("quick") => Some(QUICK_SEARCH.saturating_mul(all).as_secs_f64()),
-        Some(_) => None,
-        None => {
-            let spent_s: f64 = run.trials.iter().map(TrialResult::spent_s).sum();
-            Some(spent_s / run.trials.len() as f64 * f64::from(all))
+    let question = recommendation.question;
+    let set_up = SetUp::of_ranking(ranking);
+    let mut in_turns: Vec<&TrialResult> = run.trials.iter().collect();
+    in_turns.retain(|trial| trial.phase == Phase::Turns && set_up.includes(trial));
+    let is_at_load = question != Question::HighestRate;
+    if !in_turns.is_empty() {
+        let had = TrialsInTurns { trials: in_turns.len(), is_at_load, is_quick: is_quick(run) };
+        let rounds = had.rounds_of_next(recommendation.rankings.len(), left.len());
+        let rounds = rounds.min(TURNS_LOOKS[TURNS_LOOKS.len() - 1]);
+        if would_name_the_best(&in_turns, &left, rounds) == Some(false) {
+            let fact = BenchFinding::CannotSettle { methods: left, rounds: rounds as u32 };
+            return Some(found(fact, in_turns.iter().map(|trial| trial.number)));
         }
     }
+    let mut command = words_to_settle(question, &left, ranking);
+    command.extend(programs_file(run));
+    let takes: Duration = whole_run(time_of_bench(is_at_load, left.len()));
+    Some(found(BenchFinding::Settle { command, takes_s: Some(takes.as_secs_f64()) }, []))
 }
 
-/// The word after a flag.
-fn value_of<'c>(command: &'c [String], flag: &str) -> Option<&'c str> {
-    let at = command.iter().position(|word| word == flag)?;
-    command.get(at + 1).map(String::as_str)
+/// Whether a run was a quick bench.
+fn is_quick(run: &RunFacts<'_>) -> bool {
+    run.command.iter().any(|word| word == "--quick")
+}
+
+/// The flag and name of the file that defines the programs of a run; empty without one.
+fn programs_file(run: &RunFacts<'_>) -> Vec<String> {
+    let Some(at) = run.command.iter().position(|word| word.starts_with("--programs")) else {
+        return Vec::new();
+    };
+    // Without a `=`, the value of a flag is the next word.
+    let words = if run.command[at].contains('=') { 1 } else { 2 };
+    run.command[at..].iter().take(words).cloned().collect()
 }
 
 /// The command of this run without its load, if no method sustains that: it finds what they sustain. It does not write into the
@@ -91,48 +88,34 @@ pub(super) fn find_highest(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Foun
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use capbench_model::environment::Environment;
-    use capbench_model::for_tests::{measured, profile};
-    use capbench_model::trial::{Load, Phase};
 
-    use super::{RunFacts, raise_visits};
-
-    /// The visits that a command asks for after a run of so many, if it asked for six.
-    fn visits_after(had: u32) -> String {
-        let mut trials = Vec::new();
-        for number in 1..=had {
-            let load = Load::Rate("1k".parse().unwrap());
-            let second = Duration::from_secs(1);
-            trials.push(measured(1000, 1000, 1000, 0).result(
-                number,
-                Phase::FixedLoad,
-                &profile("recv"),
-                load,
-                second,
-            ));
-        }
-        let run = RunFacts {
-            command: &[],
-            started_unix_s: 1,
-            complete: true,
-            environment: &Environment::default(),
-            statements: &[],
-            trials: &trials,
-            searches: &[],
-            sweeps: &[],
-            file_warnings: &[],
-            soak: None,
-        };
-        let mut command = ["bench", "--visits", "6"].map(String::from);
-        raise_visits(&mut command, &run);
-        command[2].clone()
-    }
+    use super::{RunFacts, programs_file};
 
     #[test]
-    fn a_command_that_decides_asks_for_more_visits_than_the_run_had() {
-        assert_eq!(visits_after(5), "6");
-        assert_eq!(visits_after(6), "12");
+    fn a_command_names_the_file_that_defines_its_programs() {
+        for (given, expected) in [
+            (
+                &["capbench", "bench", "--programs", "own.toml", "--quick"][..],
+                &["--programs", "own.toml"][..],
+            ),
+            (&["capbench", "bench", "--programs=own.toml"], &["--programs=own.toml"]),
+            (&["capbench", "bench"], &[]),
+        ] {
+            let command: Vec<String> = given.iter().map(ToString::to_string).collect();
+            let run = RunFacts {
+                command: &command,
+                started_unix_s: 1,
+                complete: true,
+                environment: &Environment::default(),
+                statements: &[],
+                trials: &[],
+                searches: &[],
+                sweeps: &[],
+                file_warnings: &[],
+                soak: None,
+            };
+            assert_eq!(programs_file(&run), expected);
+        }
     }
 }

@@ -8,6 +8,7 @@ use super::costs::{NsRange, app_time};
 use super::pauses::Paused;
 use super::{Ranked, Ranking};
 use crate::recommendation::{Because, Certainty, Conclusion, Question, Sustained, SustainedStatus};
+use crate::sustained::is_as_high;
 use crate::thresholds::LOWER_BOUND_PRECISION;
 
 /// Which method to use, or why none can be named.
@@ -108,6 +109,13 @@ pub enum SustainedRate {
         /// The load in packets per second.
         pps: f64,
     },
+    /// A little less than the load that was asked for: all that the generator sent of it.
+    Sent {
+        /// The load in packets per second.
+        asked_pps: f64,
+        /// What was sent of it, in packets per second.
+        sent_pps: f64,
+    },
     /// A rate, and none that is much higher.
     Limit {
         /// The rate in packets per second.
@@ -172,6 +180,22 @@ pub enum TimeOfThread {
     Work,
     /// The application, as measured: a lower bound.
     Application,
+}
+
+impl BenchVerdict {
+    /// Whether it answers the question of a bench: it names a method, or says that no method sustains the load. A run without an
+    /// answer is inconclusive.
+    pub fn is_answer(&self) -> bool {
+        match self {
+            Self::Use { .. } | Self::NoTime { .. } => true,
+            Self::NoneLossless { is_some_unknown, .. } => !is_some_unknown,
+            Self::EveryTrialInvalid { .. }
+            | Self::NoAnswer { .. }
+            | Self::OneOf { .. }
+            | Self::UseMeanwhile { .. }
+            | Self::NotSent { .. } => false,
+        }
+    }
 }
 
 /// The verdict; `None` if the ranking has no conclusion about its question.
@@ -267,9 +291,18 @@ fn sustains_load(ranking: &Ranking, method: &SavedMethod) -> bool {
 /// What a method of the ranking sustains without loss.
 fn sustained(question: Question, ranked: Option<&Ranked>) -> SustainedRate {
     match (question, ranked) {
-        (Question::CheapestAt { pps }, _) => SustainedRate::Asked { pps },
+        (Question::CheapestAt { pps }, Some(ranked)) => at_load(&ranked.lossless, pps),
         (Question::HighestRate, Some(ranked)) => highest(&ranked.lossless),
-        (Question::HighestRate, None) => SustainedRate::Unknown,
+        (_, None) => SustainedRate::Unknown,
+    }
+}
+
+/// What is sustained of the load that was asked for: no more than the generator sent of it.
+fn at_load(sustained: &Sustained, asked_pps: f64) -> SustainedRate {
+    match sustained.lower_pps {
+        Some(sent_pps) if is_as_high(sent_pps, asked_pps) => SustainedRate::Asked { pps: asked_pps },
+        Some(sent_pps) => SustainedRate::Sent { asked_pps, sent_pps },
+        None => SustainedRate::None,
     }
 }
 
@@ -295,8 +328,25 @@ pub(super) fn is_unknown(ranked: &Ranked) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{SustainedRate, highest};
+    use super::{SustainedRate, at_load, highest};
     use crate::recommendation::{Sustained, SustainedStatus};
+
+    #[test]
+    fn of_a_load_that_was_not_sent_in_full_what_was_sent_is_sustained() {
+        let known = |lower_pps| Sustained {
+            status: SustainedStatus::AtLeast,
+            lower_pps,
+            upper_pps: None,
+            at_most_pps: None,
+            precision: None,
+            searched_to: None,
+            trials: Vec::new(),
+        };
+        let sent = SustainedRate::Sent { asked_pps: 20e3, sent_pps: 19_786.0 };
+        assert_eq!(at_load(&known(Some(19_786.0)), 20e3), sent);
+        assert_eq!(at_load(&known(Some(20e3)), 20e3), SustainedRate::Asked { pps: 20e3 });
+        assert_eq!(at_load(&known(None), 20e3), SustainedRate::None);
+    }
 
     #[test]
     fn a_rate_is_a_limit_if_it_is_known_to_a_quarter() {

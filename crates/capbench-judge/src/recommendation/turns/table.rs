@@ -86,6 +86,16 @@ impl Table {
         }
     }
 
+    /// As many rounds, which repeat these.
+    pub(super) fn repeated_to(&self, rounds: usize) -> Self {
+        Self {
+            load_pps: self.load_pps,
+            methods: self.methods.clone(),
+            captured: self.captured.iter().cycle().take(rounds).cloned().collect(),
+            cost: self.cost.iter().cycle().take(rounds).cloned().collect(),
+        }
+    }
+
     fn blocks(&self, measure: Measure) -> &[Block] {
         match measure {
             Measure::Captured => &self.captured,

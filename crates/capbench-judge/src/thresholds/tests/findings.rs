@@ -98,7 +98,7 @@ fn an_application_has_no_time_if_it_fills_a_cpu_by_a_fifth_more() {
             file_warnings: &[],
             soak: None,
         };
-        let answers = bench::answers(Some(&known), &run);
+        let answers = bench::answers(Some(&known), &run, &[]);
         assert_eq!(answers.iter().any(|found| is_no_time(&found.fact)), has_no_time, "{app_ns} ns");
     }
 }
@@ -134,7 +134,7 @@ fn may_sustain(captured: f64) -> bool {
         file_warnings: &[],
         soak: None,
     };
-    let answers = bench::answers(Some(&recommendation), &run);
+    let answers = bench::answers(Some(&recommendation), &run, &[]);
     let may =
         matches!(&answers[0].fact, Finding::Bench(BenchFinding::Verdict(BenchVerdict::UseMeanwhile { .. })));
     let only = matches!(&answers[0].fact, Finding::Bench(BenchFinding::Verdict(BenchVerdict::Use { .. })));

@@ -13,7 +13,6 @@ use crate::for_tests::Collected;
 use crate::guards::{Guarded, Policy};
 use crate::search::Stored;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
-use capbench_judge::durations::QUICK_SEARCH;
 use capbench_judge::search::{End, MaximumSource, Reason, SearchPlan, Status, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Laboratory;
@@ -310,11 +309,17 @@ fn the_estimate_is_what_a_quiet_path_costs() {
     assert_eq!(tested.at_maximum.trials, 14, "with the self-test");
 }
 
+/// A quick search on shared hosts of two CPUs, of load 0.6 to 15, took 36 to 57 s with up to 36 trials, and has 12 on a quiet one.
 #[test]
-fn a_quick_search_takes_as_long_as_reports_say() {
+fn a_quick_search_takes_as_long_as_the_estimate_says() {
     let quiet = Duration::from_millis(500);
     let quick = SearchPlan { quiet, ..SearchPlan::new(parse("quick").unwrap()) };
-    assert_eq!(search::estimate(&quick).unwrap().below.median.time(quiet), QUICK_SEARCH);
+    let estimate = search::estimate(&quick).unwrap();
+    assert_eq!(estimate.below.median.trials, 12);
+    assert!((30..=42).contains(&estimate.noisy.median.trials), "{estimate:?}");
+    let seconds = estimate.time(quiet, 1).as_secs_f64();
+    let quiet_s = estimate.below.median.least_time(quiet).as_secs_f64();
+    assert!(57.0 / seconds < 1.5 && seconds / 36.0 < 1.5 && seconds / quiet_s < 1.75, "{seconds} s");
 }
 
 #[test]

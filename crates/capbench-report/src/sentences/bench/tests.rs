@@ -6,6 +6,7 @@ use super::{
 };
 use capbench_judge::finding::bench::{
     BenchVerdict, MethodBelow, MethodsInTurns, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread,
+    UnknownBecause, UnknownProgram,
 };
 use capbench_judge::recommendation::Certainty;
 use capbench_judge::recommendation::turns::{BelowBy, Multiple};
@@ -192,10 +193,9 @@ fn that_there_is_no_answer_is_said_with_the_reason() {
 #[test]
 fn commands_can_be_typed() {
     let command = ["search", "--method", "recv,packet v3"].map(String::from).to_vec();
-    // 241 s are rounded up to minutes.
     assert_eq!(
-        words(&BenchFinding::Settle { command: command.clone(), takes_s: Some(241.0) }),
-        "To decide between them: `capbench search --method 'recv,packet v3'` (about 5 min)."
+        words(&BenchFinding::Settle { command: command.clone(), takes_s: Some(82.4) }),
+        "To decide between them: `capbench search --method 'recv,packet v3'` (up to 82 s)."
     );
     assert!(words(&BenchFinding::Settle { command, takes_s: None }).ends_with("v3'`."));
     let command = ["bench", "--quick"].map(String::from).to_vec();
@@ -356,4 +356,52 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
          packet), af-xdp 92 % (missed 4.0 times as many) and recv 66 % (missed 17 times as many, 13 times the CPU time per packet); \
          libpcap is equal to it; packet-v1 and recvmmsg may be as good."
     );
+}
+
+#[test]
+fn of_a_load_that_was_sent_in_part_the_sent_rate_is_named() {
+    let sustains = SustainedRate::Sent { asked_pps: 20_000.0, sent_pps: 19_786.4 };
+    let verdict = BenchVerdict::Use {
+        method: "recv".into(),
+        certainty: Certainty::Certain,
+        sustains,
+        without_pauses: false,
+        app_time: None,
+        equal: Vec::new(),
+    };
+    assert_eq!(
+        verdict_words(verdict),
+        "Use recv: it sustains all that the generator sent of 20,000 packets/s, 19,786 packets/s, without loss."
+    );
+}
+
+#[test]
+fn what_does_not_decide_between_methods_is_said_with_what_does() {
+    assert_eq!(
+        words(&BenchFinding::CannotSettle { methods: vec!["recv".into(), "libpcap".into()], rounds: 28 }),
+        "A longer run does not decide between recv and libpcap while the host is this noisy: 28 rounds like those of this run would \
+         still leave it open. Measure again when the host is quiet."
+    );
+}
+
+#[test]
+fn a_program_is_unknown_for_a_reason() {
+    let program = |because| UnknownProgram { method: "cmd:./mine {interface}".into(), because };
+    let text = "at 20,000 packets/s: cmd:./mine {interface}: it was not ready within 10s".to_string();
+    let programs = vec![
+        program(UnknownBecause::NotMeasured { text }),
+        program(UnknownBecause::Invalid { text: "nothing was sent".into() }),
+        program(UnknownBecause::NotSent { sent_pps: 19_000.0 }),
+        program(UnknownBecause::Disturbed { disturbed: 1, trials: 2 }),
+    ];
+    let expected = [
+        "it was not ready within 10s",
+        "its trials are invalid (nothing was sent)",
+        "the generator sent it up to 19,000 packets/s",
+        "it lost frames, and the host disturbed 1 of its 2 trials",
+    ];
+    for (program, reason) in programs.into_iter().zip(expected) {
+        let text = words(&BenchFinding::ProgramsUnknown { programs: vec![program] });
+        assert_eq!(text, format!("cmd:./mine {{interface}}: unknown, because {reason}."));
+    }
 }

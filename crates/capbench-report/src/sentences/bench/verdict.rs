@@ -92,6 +92,11 @@ fn sustained_words(sustains: &SustainedRate, without_pauses: bool) -> String {
     };
     match sustains {
         SustainedRate::Asked { pps } => format!("it sustains {} {without_loss}", rate(*pps)),
+        SustainedRate::Sent { asked_pps, sent_pps } => format!(
+            "it sustains all that the generator sent of {}, {}, {without_loss}",
+            rate(*asked_pps),
+            rate(sent_pps.floor())
+        ),
         SustainedRate::Limit { pps, precision_ratio } => {
             let percent = (precision_ratio * 100.0).max(1.0);
             format!("{} (±{percent:.0} %) {without_loss}", rate_of_three_digits(*pps))

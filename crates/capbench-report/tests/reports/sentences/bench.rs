@@ -3,17 +3,18 @@
 
 use std::path::Path;
 
-use capbench_judge::finding::Finding;
 use capbench_judge::finding::bench::{
     self, BenchFinding, BenchVerdict, BetterElsewhere, ComparedTime, NoAnswerBecause, NsRange, OverloadLoss,
-    PausedMethod, Rivals, SetUp, SustainedRate, TimeOfThread,
+    PausedMethod, Rivals, SetUp, SustainedRate, TimeOfThread, UnknownBecause, UnknownProgram,
 };
+use capbench_judge::finding::{Finding, whole_run};
 use capbench_judge::recommendation::{Certainty, recommend};
 use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance};
 use capbench_model::loss_pattern::{LossPattern, Spread};
 use capbench_model::noise::Noise;
+use capbench_model::not_measured::NotMeasured;
 use capbench_model::places::Place;
-use capbench_model::saved::SavedMethod;
+use capbench_model::saved::{Saved, SavedMethod};
 use capbench_model::trial::{CpuAccount, Emptying, Phase, SizeLabel, TrialResult, Verdict};
 use capbench_report::model::{Cell, Table};
 use capbench_report::report::report;
@@ -38,7 +39,7 @@ fn verdict(trials: &[TrialResult]) -> BenchVerdict {
 fn answers_of_run(run: &Results) -> Vec<BenchFinding> {
     let recommendation = recommend(&run.trials, &run.searches);
     let mut facts = Vec::new();
-    for found in bench::answers(recommendation.as_ref(), &run.facts()) {
+    for found in bench::answers(recommendation.as_ref(), &run.facts(), &run.not_measured) {
         let Finding::Bench(fact) = found.fact else { panic!("{found:?}") };
         facts.push(fact);
     }
@@ -259,12 +260,99 @@ fn where_noise_hides_the_limits_the_cheapest_method_is_named_with_those_that_may
     };
     assert_eq!(answers[0], BenchFinding::Verdict(meanwhile));
     let BenchFinding::Settle { command, takes_s } = &answers[1] else { panic!("{answers:?}") };
-    assert_eq!(
-        command.join(" "),
-        "search --goal quick --searches 6 --method recv,packet-v3 --size 64 --placement same"
-    );
-    // About five minutes: six searches of two methods.
-    assert!(takes_s.is_some_and(|seconds| seconds > 240.0 && seconds <= 300.0), "{takes_s:?}");
+    assert_eq!(command.join(" "), "bench --method recv,packet-v3 --size 64 --placement same");
+    // The time of a bench, which it keeps.
+    assert_eq!(*takes_s, Some(82.0));
+    assert!(!is_answered(&run_of(trials)));
+}
+
+/// Whether a bench answers its question.
+fn is_answered(run: &Results) -> bool {
+    let recommendation = recommend(&run.trials, &run.searches);
+    bench::is_answered(recommendation.as_ref(), &run.facts(), &run.not_measured)
+}
+
+/// A round of trials in turns in which the two methods captured these numbers of 100,000 frames.
+fn round(captured: [u32; 2]) -> Vec<TrialResult> {
+    let mut trials = Vec::new();
+    for (method, captured) in ["packet-v3", "recv"].into_iter().zip(captured) {
+        let trial = trial(5, method, 100_000, captured);
+        trials.push(TrialResult { phase: Phase::Turns, intended_pps: Some(100_000.0), ..trial });
+    }
+    trials
+}
+
+#[test]
+fn a_command_that_would_decide_no_more_is_not_printed() {
+    let mut trials = [
+        limit_hidden_by_noise("packet-v3", 500_000, 550_000, 60),
+        limit_hidden_by_noise("recv", 520_000, 570_000, 500),
+    ]
+    .concat();
+    for captured in [[90_000, 50_000], [50_000, 90_000], [70_000, 40_000], [40_000, 70_000]] {
+        trials.extend(round(captured));
+    }
+    let cannot_settle = BenchFinding::CannotSettle { methods: methods(["packet-v3", "recv"]), rounds: 4 };
+    let undecided = answers(&trials);
+    assert!(undecided.contains(&cannot_settle), "{undecided:?}");
+    // Three rounds whose differences are alike are too few, and more of them decide.
+    let mut few = trials[..8].to_vec();
+    few.extend([[90_000, 50_000], [89_000, 50_000], [91_000, 51_000]].into_iter().flat_map(round));
+    let mut run = run_of(few);
+    run.command.push("--quick".into());
+    let open = answers_of_run(&run);
+    let settles = |fact: &BenchFinding| matches!(fact, BenchFinding::Settle { .. });
+    assert!(open.iter().any(settles), "{open:?}");
+}
+
+#[test]
+fn a_program_of_which_nothing_is_known_comes_first_with_the_reason() {
+    let program = "cmd:./mine {interface}";
+    let sustained = TrialResult { verdict: Verdict::Lossless, ..at_named_200k("recv", "none", 200_000, 500) };
+    let mut run = run_of(vec![sustained]);
+    let text = format!("at 200,000 packets/s: {program}: it did not report how many frames it captured");
+    let missing = NotMeasured::new(Saved::Known(program.parse().unwrap()), None, text.clone());
+    run.not_measured.push(missing);
+    let unknown = |because| BenchFinding::ProgramsUnknown {
+        programs: vec![UnknownProgram { method: program.into(), because }],
+    };
+    let answers = answers_of_run(&run);
+    assert_eq!(answers[0], unknown(UnknownBecause::NotMeasured { text }));
+    assert!(matches!(answers[1], BenchFinding::Verdict(BenchVerdict::Use { .. })), "{answers:?}");
+    // A trial of it that shows nothing.
+    run.not_measured.clear();
+    let mut trial = at_named_200k("recv", "none", 150_000, 500);
+    trial.profile.method = program.into();
+    trial.verdict = Verdict::Invalid;
+    trial.invalid_because = Some("it counted more than was sent".into());
+    run.trials.push(trial);
+    let invalid = UnknownBecause::Invalid { text: "it counted more than was sent".into() };
+    assert_eq!(answers_of_run(&run)[0], unknown(invalid));
+}
+
+#[test]
+fn a_load_that_was_sent_in_part_is_sustained_as_it_was_sent_and_answers_the_question() {
+    let mut trial = at_named_200k("recv", "none", 200_000, 500);
+    trial.offered_pps = 197_860.0;
+    trial.verdict = Verdict::GeneratorLimited;
+    let run = run_of(vec![trial]);
+    let answers = answers_of_run(&run);
+    let BenchFinding::Verdict(BenchVerdict::Use { sustains, .. }) = &answers[0] else {
+        panic!("{answers:?}")
+    };
+    assert_eq!(*sustains, SustainedRate::Sent { asked_pps: 200_000.0, sent_pps: 197_860.0 });
+    assert!(is_answered(&run));
+}
+
+#[test]
+fn a_bench_that_was_stopped_decides_nothing() {
+    let mut run = run_of(vec![trial(1, "recv", 1_000_000, 280_000)]);
+    assert!(is_answered(&run));
+    run.complete = false;
+    assert!(!is_answered(&run));
+    let answers = whole_run::answers(&run.whole_run());
+    let Finding::Unfinished(unfinished) = &answers[0].fact else { panic!("{answers:?}") };
+    assert!(unfinished.is_stopped && unfinished.trials == 1, "{unfinished:?}");
 }
 
 /// Three trials of a method that sustains this load at this cost, and not 104,000 frames per second.

@@ -78,7 +78,9 @@ fn against_rate(
 ) -> Option<String> {
     let least_pps = match *sustains {
         SustainedRate::Asked { pps } => ABOUT_ASKED * pps,
-        SustainedRate::Limit { pps, .. } | SustainedRate::AtLeast { pps } => ABOUT * pps,
+        SustainedRate::Sent { sent_pps: pps, .. }
+        | SustainedRate::Limit { pps, .. }
+        | SustainedRate::AtLeast { pps } => ABOUT * pps,
         SustainedRate::None | SustainedRate::Unknown => return None,
     };
     let mut trials = trials_of(results, &finding.trials);
