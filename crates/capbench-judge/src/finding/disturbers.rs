@@ -163,7 +163,10 @@ fn add_uses_at_receiver(
     }
     for cpu in &disturbance.cpus {
         if cpu.steal_ns > 0 && cpu.steal_ns >= SPOILING_STEAL_TICKS * disturbance.tick_ns {
-            let share = cpu.steal_ns as f64 / disturbance.sending_ns.max(1) as f64;
+            // How long the generator of others sent may be unknown. Ticks can be longer than a short trial.
+            let counted_ns =
+                if disturbance.sending_ns == 0 { disturbers.window_ns } else { disturbance.sending_ns };
+            let share = (cpu.steal_ns as f64 / counted_ns.max(1) as f64).min(1.0);
             let ns = (share * disturbers.window_ns as f64) as u64;
             uses.push(UseInTrial { cpu: Some(cpu.cpu), ns, ..hypervisor.clone() });
         }

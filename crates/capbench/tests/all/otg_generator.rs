@@ -29,7 +29,8 @@ fn root_each_frame_of_a_generator_of_others_is_verified_and_its_count_is_found_t
     for layout in ["--flows 3", "--vlan 7", "--size imix"] {
         let out = Scratch::new();
         let (ended, saved) = bench(&place, location, &out, &format!("--rate 2000 --duration 500ms {layout}"));
-        assert_eq!(ended.code, Some(0), "{ended:?}");
+        // A busy host's server may not send the rate.
+        assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
         let findings = saved["findings"].as_array().unwrap();
         let unverified = findings.iter().find(|finding| finding["fact"]["what"] == "sent_unverified");
         let reason = unverified.unwrap()["fact"]["reason"].as_str().unwrap();

@@ -150,6 +150,10 @@ fn hypervisor_and_quota_are_named() {
         shares(&[one.clone()]),
         [(Disturber::Quota, vec![], 20), (Disturber::Hypervisor, vec![0], 10)]
     );
+    // A generator of others that does not say when it sent.
+    let sending_ns = std::mem::take(&mut one.disturbance.sending_ns);
+    assert_eq!(shares(&[one.clone()])[1], (Disturber::Hypervisor, vec![0], 10));
+    one.disturbance.sending_ns = sending_ns;
     one.disturbance.tick_ns = 80 * MS;
     disturbers(&mut one).throttled = Some(Throttled { periods: 0, stopped_ns: 200 * MS });
     assert!(find(&[one]).is_none(), "one tick, and a quota that was not used up");
