@@ -4176,7 +4176,7 @@ class SustainedRateNone(TypedDict):
 
 
 class SustainedRateUnknown(TypedDict):
-    """Its trials are not in the ranking."""
+    """No trial shows it, or its trials are not in the ranking."""
 
     known: Literal['unknown']
 

@@ -130,7 +130,7 @@ pub enum SustainedRate {
     },
     /// No load.
     None,
-    /// Its trials are not in the ranking.
+    /// No trial shows it, or its trials are not in the ranking.
     Unknown,
 }
 
@@ -290,10 +290,10 @@ fn sustains_load(ranking: &Ranking, method: &SavedMethod) -> bool {
 
 /// What a method of the ranking sustains without loss.
 fn sustained(question: Question, ranked: Option<&Ranked>) -> SustainedRate {
-    match (question, ranked) {
-        (Question::CheapestAt { pps }, Some(ranked)) => at_load(&ranked.lossless, pps),
-        (Question::HighestRate, Some(ranked)) => highest(&ranked.lossless),
-        (_, None) => SustainedRate::Unknown,
+    let Some(ranked) = ranked.filter(|ranked| !is_unknown(ranked)) else { return SustainedRate::Unknown };
+    match question {
+        Question::CheapestAt { pps } => at_load(&ranked.lossless, pps),
+        Question::HighestRate => highest(&ranked.lossless),
     }
 }
 
@@ -328,8 +328,41 @@ pub(super) fn is_unknown(ranked: &Ranked) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{SustainedRate, at_load, highest};
-    use crate::recommendation::{Sustained, SustainedStatus};
+    use super::{Question, SustainedRate, at_load, highest, sustained};
+    use crate::recommendation::{Ranked, Sustained, SustainedStatus};
+
+    #[test]
+    fn a_method_that_took_turns_without_a_searched_rate_has_an_unknown_one() {
+        for (status, expected) in [
+            (SustainedStatus::Unknown, SustainedRate::Unknown),
+            (SustainedStatus::NotReached, SustainedRate::None),
+        ] {
+            let lossless = Sustained {
+                status,
+                lower_pps: None,
+                upper_pps: None,
+                at_most_pps: None,
+                precision: None,
+                searched_to: None,
+                trials: Vec::new(),
+            };
+            let ranked = Ranked {
+                method: "recv".into(),
+                rank: 1,
+                below: None,
+                nearly_lossless: lossless.clone(),
+                lossless,
+                cost: None,
+                limited_by: None,
+                lost_at: None,
+                trials: 6,
+                disturbed: 0,
+            };
+            for question in [Question::HighestRate, Question::CheapestAt { pps: 1000.0 }] {
+                assert_eq!(sustained(question, Some(&ranked)), expected, "{status:?}");
+            }
+        }
+    }
 
     #[test]
     fn of_a_load_that_was_not_sent_in_full_what_was_sent_is_sustained() {
