@@ -67,20 +67,17 @@ tests() {
   [ "$tests_passed" -gt 0 ] || complain "no test ran"
 }
 
-# The same for tests that measure nothing, in several rows at a time: cargo starts one binary when another has ended, so that a binary
-# that waits, as that of the reports does for a browser, leaves a CPU idle.
-tests_in_rows() {
-  local code=0 libraries reports row=(--no-fail-fast --workspace --locked)
+# The same for tests that measure nothing: those of the libraries run beside those of the folders `tests`. cargo starts one binary
+# when another has ended, so that a binary whose last test takes long leaves a CPU idle.
+tests_in_two_rows() {
+  local code=0 libraries
   compiled || return
-  printed "$work/run-libraries" "${row[@]}" --lib --bins -- "$@" --show-output >"$work/libraries" &
+  printed "$work/run-libraries" --no-fail-fast --workspace --locked --lib --bins -- "$@" --show-output >"$work/libraries" &
   libraries=$!
-  printed "$work/run-reports" "${row[@]}" --test 'r*' -- "$@" --show-output >"$work/reports" &
-  reports=$!
-  printed "$work/run" "${row[@]}" --test '[!r]*' -- "$@" --show-output || code=$?
+  printed "$work/run" --no-fail-fast --workspace --locked --test '*' -- "$@" --show-output || code=$?
   wait "$libraries" || code=$?
-  wait "$reports" || code=$?
-  cat "$work/libraries" "$work/reports"
-  cat "$work/run-libraries" "$work/run-reports" >>"$work/run"
+  cat "$work/libraries"
+  cat "$work/run-libraries" >>"$work/run"
   judge "$work/run" "$code" || return
   [ "$tests_passed" -gt 0 ] || complain "no test ran"
 }

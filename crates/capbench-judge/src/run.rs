@@ -69,3 +69,24 @@ pub struct RunFacts<'r> {
     /// The record of a soak.
     pub soak: Option<&'r SoakRecord>,
 }
+
+#[cfg(test)]
+impl<'r> RunFacts<'r> {
+    /// A complete run of these trials and nothing else, on a host of which nothing is known.
+    pub(crate) fn of_trials(trials: &'r [TrialResult]) -> Self {
+        static UNKNOWN_HOST: std::sync::LazyLock<Environment> =
+            std::sync::LazyLock::new(Environment::default);
+        Self {
+            command: &[],
+            started_unix_s: 1,
+            complete: true,
+            environment: &UNKNOWN_HOST,
+            statements: &[],
+            trials,
+            searches: &[],
+            sweeps: &[],
+            file_warnings: &[],
+            soak: None,
+        }
+    }
+}

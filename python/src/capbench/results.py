@@ -8442,7 +8442,7 @@ class Judgement2(TypedDict):
     answer: Answer
     """The answer."""
     chance: NotRequired[float]
-    """The probability that chance alone puts all these visits on one side; absent if the answer does not follow from that."""
+    """The probability that chance alone puts all these visits on one side, or, where some visits contradict the others, the level of the test that decides all the same. Absent if the answer does not follow from that."""
     claim: str
     """The claim."""
     evidence: NotRequired[list[ClaimEvidence]]

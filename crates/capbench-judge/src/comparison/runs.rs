@@ -159,7 +159,7 @@ fn remove_lone_paces(matched: &mut Vec<Matched>, runs: [&RunFacts<'_>; 2]) -> Ve
             }
             let timing = Pace::timing(pace);
             for (side, values) in stratum.iter().enumerate() {
-                let of_other_run = &timings[THEN + NOW - side];
+                let of_other_run = &timings[if side == THEN { NOW } else { THEN }];
                 let is_unlike = timing.is_some_and(|timing| !of_other_run.contains(&timing));
                 let trials = if is_unlike && !of_other_run.is_empty() {
                     &mut lone[side].unlike

@@ -181,7 +181,8 @@ pub struct Judgement {
     /// Visits that support it: the minimum over its points; absent if nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits: Option<u32>,
-    /// The probability that chance alone puts all these visits on one side; absent if the answer does not follow from that.
+    /// The probability that chance alone puts all these visits on one side, or, where some visits contradict the others, the level of the
+    /// test that decides all the same. Absent if the answer does not follow from that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<f64>,
 }

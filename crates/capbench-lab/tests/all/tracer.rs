@@ -79,7 +79,7 @@ fn run(mut laboratory: LiveLaboratory, load: Load, duration: Duration) -> TrialR
     laboratory.prepare(&setup()).unwrap().run(load, duration).unwrap()
 }
 
-/// Runs a trial, and again while an entry of the ledger says that frames ended unseen and the process ran beside which some
+/// Runs a trial, and again while an entry of the ledger says that frames ended unseen and the process ran during which some
 /// kernels run no BPF program. (Readings of `/proc/softirqs` and of the tracer are too far apart to show one softirq.)
 fn seen(mut run: impl FnMut() -> TrialResult) -> TrialResult {
     const ATTEMPTS: usize = 10;

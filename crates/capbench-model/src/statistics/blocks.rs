@@ -1,8 +1,8 @@
 //! Differences of methods that took turns, by the analysis of randomized blocks: a round is a block, in which each method has one
 //! value.
 //!
-//! A permutation test of n rounds cannot give a probability below 1 in 2^n, however large the difference is. This analysis also uses the size of
-//! the differences, and estimates the noise from all methods together, so that few rounds show a large difference. It assumes that
+//! A permutation test of n rounds cannot give a probability below 1 in 2^n, however large the difference is. This analysis also uses the
+//! size of the differences, and estimates the noise from all methods together, so that few rounds show a large difference. It assumes that
 //! the noise is about normal on the scale of the values. That is why [`super::aligned`], which assumes nothing, is used besides.
 
 use crate::thresholds::UNLIKE_VARIANCE;

@@ -202,7 +202,7 @@ impl Estimate {
     }
 }
 
-/// Noise that costs frames in some trials, whatever their load.
+/// Noise that costs frames in some trials, at any load.
 struct TrialNoise {
     random: Xoshiro256PlusPlus,
 }

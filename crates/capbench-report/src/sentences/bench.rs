@@ -36,8 +36,8 @@ pub(super) fn words(fact: &BenchFinding) -> String {
             format!("To decide between them: `capbench {}`{takes}.", command_line(command))
         }
         BenchFinding::CannotSettle { methods, rounds } => format!(
-            "A longer run does not decide between {} while the host is this noisy: {rounds} rounds like those of this run would \
-             still leave it open. Measure again when the host is quiet.",
+            "Rounds like those of this run do not decide between {}: {rounds} of them would leave it open, too. Measure again \
+             when the host is quiet.",
             first_methods(methods)
         ),
         BenchFinding::FindHighest { command } => {

@@ -89,7 +89,6 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
 mod tests {
     use std::time::Duration;
 
-    use capbench_model::environment::Environment;
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::statistics::interval::Estimate;
     use capbench_model::trial::{Load, Profile, TrialResult};
@@ -139,18 +138,7 @@ mod tests {
     }
 
     fn found_in(trials: &[TrialResult], judged_rounds: u32) -> Option<Found> {
-        let run = RunFacts {
-            command: &[],
-            started_unix_s: 1,
-            complete: true,
-            environment: &Environment::default(),
-            statements: &[],
-            trials,
-            searches: &[],
-            sweeps: &[],
-            file_warnings: &[],
-            soak: None,
-        };
+        let run = RunFacts::of_trials(trials);
         let scene = trial_in_turns(0).profile;
         let Profile { frame_size, placement, work, .. } = scene;
         in_turns(&Ranking { frame_size, placement, work, ..ranking(judged_rounds) }, &run)

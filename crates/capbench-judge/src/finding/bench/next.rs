@@ -88,7 +88,6 @@ pub(super) fn find_highest(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Foun
 
 #[cfg(test)]
 mod tests {
-    use capbench_model::environment::Environment;
 
     use super::{RunFacts, programs_file};
 
@@ -103,18 +102,7 @@ mod tests {
             (&["capbench", "bench"], &[]),
         ] {
             let command: Vec<String> = given.iter().map(ToString::to_string).collect();
-            let run = RunFacts {
-                command: &command,
-                started_unix_s: 1,
-                complete: true,
-                environment: &Environment::default(),
-                statements: &[],
-                trials: &[],
-                searches: &[],
-                sweeps: &[],
-                file_warnings: &[],
-                soak: None,
-            };
+            let run = RunFacts { command: &command, ..RunFacts::of_trials(&[]) };
             assert_eq!(programs_file(&run), expected);
         }
     }

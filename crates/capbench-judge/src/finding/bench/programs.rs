@@ -1,5 +1,5 @@
-//! Programs of which nothing is known: none of their trials could run, or none shows what they sustain. Whoever measures a program
-//! of their own asks about that program, so this is said before the verdict.
+//! Programs of which nothing is known: none of their trials could run, or none shows what they sustain. A user
+//! who measures an own program asks about that program, so this is said before the verdict.
 
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::saved::SavedMethod;

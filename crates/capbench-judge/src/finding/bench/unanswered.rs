@@ -85,7 +85,6 @@ fn least_application_ns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<f64> {
 mod tests {
     use std::time::Duration;
 
-    use capbench_model::environment::Environment;
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
@@ -94,18 +93,7 @@ mod tests {
 
     /// The numbers of the trials of the fact that every trial is invalid.
     fn invalid_trials(trials: &[TrialResult]) -> Option<Vec<u32>> {
-        let run = RunFacts {
-            command: &[],
-            started_unix_s: 1,
-            complete: true,
-            environment: &Environment::default(),
-            statements: &[],
-            trials,
-            searches: &[],
-            sweeps: &[],
-            file_warnings: &[],
-            soak: None,
-        };
+        let run = RunFacts::of_trials(trials);
         every_trial_invalid(&run).map(|found| found.trials)
     }
 

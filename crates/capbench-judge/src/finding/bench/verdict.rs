@@ -331,21 +331,26 @@ mod tests {
     use super::{Question, SustainedRate, at_load, highest, sustained};
     use crate::recommendation::{Ranked, Sustained, SustainedStatus};
 
+    /// What is known of a method: a status, and the lower bound.
+    fn known(status: SustainedStatus, lower_pps: Option<f64>) -> Sustained {
+        Sustained {
+            status,
+            lower_pps,
+            upper_pps: None,
+            at_most_pps: None,
+            precision: None,
+            searched_to: None,
+            trials: Vec::new(),
+        }
+    }
+
     #[test]
     fn a_method_that_took_turns_without_a_searched_rate_has_an_unknown_one() {
         for (status, expected) in [
             (SustainedStatus::Unknown, SustainedRate::Unknown),
             (SustainedStatus::NotReached, SustainedRate::None),
         ] {
-            let lossless = Sustained {
-                status,
-                lower_pps: None,
-                upper_pps: None,
-                at_most_pps: None,
-                precision: None,
-                searched_to: None,
-                trials: Vec::new(),
-            };
+            let lossless = known(status, None);
             let ranked = Ranked {
                 method: "recv".into(),
                 rank: 1,
@@ -366,19 +371,11 @@ mod tests {
 
     #[test]
     fn of_a_load_that_was_not_sent_in_full_what_was_sent_is_sustained() {
-        let known = |lower_pps| Sustained {
-            status: SustainedStatus::AtLeast,
-            lower_pps,
-            upper_pps: None,
-            at_most_pps: None,
-            precision: None,
-            searched_to: None,
-            trials: Vec::new(),
-        };
+        let at_least = SustainedStatus::AtLeast;
         let sent = SustainedRate::Sent { asked_pps: 20e3, sent_pps: 19_786.0 };
-        assert_eq!(at_load(&known(Some(19_786.0)), 20e3), sent);
-        assert_eq!(at_load(&known(Some(20e3)), 20e3), SustainedRate::Asked { pps: 20e3 });
-        assert_eq!(at_load(&known(None), 20e3), SustainedRate::None);
+        assert_eq!(at_load(&known(at_least, Some(19_786.0)), 20e3), sent);
+        assert_eq!(at_load(&known(at_least, Some(20e3)), 20e3), SustainedRate::Asked { pps: 20e3 });
+        assert_eq!(at_load(&known(at_least, None), 20e3), SustainedRate::None);
     }
 
     #[test]

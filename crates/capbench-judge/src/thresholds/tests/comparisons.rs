@@ -1,6 +1,5 @@
 //! Comparisons of runs, of methods that took turns, and of hosts.
 
-use capbench_model::environment::Environment;
 use capbench_model::trial::{Phase, TrialResult};
 
 use super::trial;
@@ -53,19 +52,7 @@ fn a_change_of_a_loss_is_reported_from_a_thousandth_on() {
 
 /// Compares two runs of these trials on one host.
 pub(super) fn compared_runs(then: &[TrialResult], now: &[TrialResult]) -> Comparison {
-    let environment = Environment::default();
-    let then = RunFacts {
-        command: &[],
-        started_unix_s: 1,
-        complete: true,
-        environment: &environment,
-        statements: &[],
-        trials: then,
-        searches: &[],
-        sweeps: &[],
-        file_warnings: &[],
-        soak: None,
-    };
+    let then = RunFacts::of_trials(then);
     let now = RunFacts { started_unix_s: 2, trials: now, ..then };
     of_runs(&then, &now, &[], Thresholds::default()).unwrap()
 }

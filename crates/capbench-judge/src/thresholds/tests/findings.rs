@@ -1,7 +1,6 @@
 //! What a run shows.
 
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
-use capbench_model::environment::Environment;
 use capbench_model::loss_pattern::{LossPattern, Window};
 use capbench_model::trial::{Phase, TrialResult};
 
@@ -86,18 +85,7 @@ fn an_application_has_no_time_if_it_fills_a_cpu_by_a_fifth_more() {
         ranking.conclusion = Conclusion::Nothing;
         ranking.methods[0].limited_by = Some(Limit::Application);
         let known = Recommendation { question, method: None, certainty: None, rankings: vec![ranking] };
-        let run = RunFacts {
-            command: &[],
-            started_unix_s: 1,
-            complete: true,
-            environment: &Environment::default(),
-            statements: &[],
-            trials: &trials,
-            searches: &[],
-            sweeps: &[],
-            file_warnings: &[],
-            soak: None,
-        };
+        let run = RunFacts::of_trials(&trials);
         let answers = bench::answers(Some(&known), &run, &[]);
         assert_eq!(answers.iter().any(|found| is_no_time(&found.fact)), has_no_time, "{app_ns} ns");
     }
@@ -122,18 +110,7 @@ fn may_sustain(captured: f64) -> bool {
         trials.push(trial);
     }
     let recommendation = recommend(&trials, &[]).unwrap();
-    let run = RunFacts {
-        command: &[],
-        started_unix_s: 1,
-        complete: true,
-        environment: &Environment::default(),
-        statements: &[],
-        trials: &trials,
-        searches: &[],
-        sweeps: &[],
-        file_warnings: &[],
-        soak: None,
-    };
+    let run = RunFacts::of_trials(&trials);
     let answers = bench::answers(Some(&recommendation), &run, &[]);
     let may =
         matches!(&answers[0].fact, Finding::Bench(BenchFinding::Verdict(BenchVerdict::UseMeanwhile { .. })));

@@ -56,7 +56,7 @@ impl Host {
             (
                 first_ns > 0 && ends_unseen(trial),
                 format!(
-                    "the first process, beside which no BPF program may run, had a CPU for {} us",
+                    "the first process, during which some kernels run no BPF program, had a CPU for {} us",
                     first_ns / 1000
                 ),
             ),

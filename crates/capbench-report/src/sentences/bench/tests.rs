@@ -379,8 +379,8 @@ fn of_a_load_that_was_sent_in_part_the_sent_rate_is_named() {
 fn what_does_not_decide_between_methods_is_said_with_what_does() {
     assert_eq!(
         words(&BenchFinding::CannotSettle { methods: vec!["recv".into(), "libpcap".into()], rounds: 28 }),
-        "A longer run does not decide between recv and libpcap while the host is this noisy: 28 rounds like those of this run would \
-         still leave it open. Measure again when the host is quiet."
+        "Rounds like those of this run do not decide between recv and libpcap: 28 of them would leave it open, too. Measure again \
+         when the host is quiet."
     );
 }
 
