@@ -1,5 +1,6 @@
 //! The order of the methods of one set-up, and what is certain about it.
 
+use crate::disturbed::are_disturbed;
 use crate::limit::Limit;
 use crate::sustained::is_rate_sent;
 use crate::thresholds::{
@@ -258,7 +259,7 @@ impl Order {
         }
         let trials: u32 = self.methods.iter().map(|ranked| ranked.trials).sum();
         let disturbed: u32 = self.methods.iter().map(|ranked| ranked.disturbed).sum();
-        let is_quiet = 2 * disturbed <= trials;
+        let is_quiet = !are_disturbed(disturbed as usize, trials as usize);
         let are_certainly_below = rest.iter().all(|ranked| ranked.below == Some(Certainty::Certain));
         let is_certain = is_quiet && are_certainly_below && choice.is_undisturbed;
         Conclusion::Use {
