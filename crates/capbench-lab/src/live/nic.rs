@@ -255,6 +255,8 @@ pub(super) fn transmit(
 #[cfg(test)]
 mod tests {
     use capbench_model::counters::Loss;
+    use capbench_model::evidence::Counted;
+    use capbench_model::sources::{CardCounters, LinkSource, Source};
 
     use super::*;
 
