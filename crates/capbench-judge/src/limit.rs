@@ -1,4 +1,4 @@
-//! What limited a method, its members, or more of its members. Files outside this module ask it.
+//! What limited a method, its members, or more of its members. Files outside this module only ask it.
 //!
 //! | question | answer | file |
 //! |---|---|---|

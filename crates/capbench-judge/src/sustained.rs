@@ -1,4 +1,4 @@
-//! Whether a load is sustained. Files outside this module ask it, and define it nowhere again.
+//! Whether a load is sustained. Files outside this module only ask it.
 //!
 //! Different things are known where the question comes up, so it has several forms:
 //!

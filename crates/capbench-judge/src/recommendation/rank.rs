@@ -303,7 +303,8 @@ impl Order {
     }
 
     /// Whether the limits of these methods are equal: the lowest load that one of them is shown to sustain is at least a share of the
-    /// highest limit that one of them can have. The first case that applies decides the share. Nothing else decides what is equal.
+    /// highest limit that one of them can have. The first case that applies decides the share. Costs are equal by `choice.rs`, methods in turns by
+    /// `turns.rs`.
     ///
     /// 1. One method: any share, if it is shown to sustain a load.
     /// 2. All sustained what the generator sent: [`EQUAL_GENERATOR_LIMITS`]. Beyond what it sent they are not compared.
