@@ -4,6 +4,7 @@ use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, TrialResult};
 
 use crate::sustained::is_delivered;
+use crate::thresholds::UNATTRIBUTED_TIME_NS;
 
 /// CPU time per packet by who spent it, nanoseconds. The known parts sum up to the total of the trial, if that is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,8 +39,7 @@ impl CpuParts {
             return Self { both: Some(total), ..Self::default() };
         }
         let rest = total - application.unwrap_or(0.0) - kernel.unwrap_or(0.0);
-        // A rest of less than half a nanosecond is rounding.
-        let unattributed = if rest >= 0.5 { Some(rest) } else { None };
+        let unattributed = if rest >= UNATTRIBUTED_TIME_NS { Some(rest) } else { None };
         Self { application, kernel, unattributed, ..Self::default() }
     }
 
@@ -194,6 +194,19 @@ mod tests {
         let sum_only = CpuAccount { app_ns_per_packet: None, ..cpu };
         assert_eq!(parts(sum_only).in_order(), [None, None, None, Some(600.0), None]);
         assert_eq!(parts(CpuAccount::default()), CpuParts::default());
+    }
+
+    #[test]
+    fn a_rest_of_less_than_half_a_nanosecond_is_rounding() {
+        for (total_ns, unattributed) in [(500.375, None), (500.625, Some(0.625))] {
+            let cpu = CpuAccount {
+                app_ns_per_packet: Some(100.0),
+                kernel_ns_per_packet: Some(400.0),
+                total_ns_per_packet: Some(total_ns),
+                ..CpuAccount::default()
+            };
+            assert_eq!(parts(cpu).unattributed, unattributed, "{total_ns} ns");
+        }
     }
 
     fn with_times(application: f64, kernel: Option<f64>) -> TrialResult {

@@ -8,6 +8,7 @@
 //! | [`search`] | the result of a search |
 //! | [`limit`] | what limited a method, or its members |
 //! | [`livelock`] | which trials show receive livelock |
+//! | `disturbed` | whether the host disturbed so many trials that they are no evidence |
 //! | [`recommendation`] | which method to use, by the trials and searches of a bench |
 //! | [`durations`] | how long trials and searches take when they are run again |
 //! | [`conclusive`] | whether a run answers its question |
@@ -30,6 +31,7 @@ pub mod bursts;
 pub mod comparison;
 pub mod conclusive;
 pub mod cpu_time;
+mod disturbed;
 pub mod durations;
 mod error;
 pub mod finding;

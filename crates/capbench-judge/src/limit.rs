@@ -1,15 +1,15 @@
-//! What limited a method, its members, or more of its members. Every other file asks this one.
+//! What limited a method, its members, or more of its members. Files outside this module only ask it.
 //!
-//! | question | answer |
-//! |---|---|
-//! | What limited a method of a bench? | `Limit::of_method` |
-//! | What limited trials that lost frames at these places, in a bench, a search or a sweep? | [`Limit::from_trials`] |
-//! | What limited all trials of a load that a search did not sustain? | [`Limit::at_load`] |
-//! | Did the generator limit a trial? | `is_generator_limit` |
-//! | Did only the kernel's receive work limit a point of a sweep? | `is_kernel_limit` |
-//! | What limited the members of most trials? | [`Limit::of_members`] |
-//! | What stops more members from bringing more? | [`Limit::of_more_members`] |
-//! | Which word has a table for it? | [`LimitedBy`], which follows from the limit |
+//! | question | answer | file |
+//! |---|---|---|
+//! | What limited a method of a bench? | `Limit::of_method` | this one |
+//! | What limited trials that lost frames at these places, in a bench, a search or a sweep? | [`Limit::from_trials`] | this one |
+//! | Did the generator limit a trial? | `is_generator_limit` | this one |
+//! | Did only the kernel's receive work limit a point of a sweep? | `is_kernel_limit` | this one |
+//! | Which word has a table for it? | [`LimitedBy`], which follows from the limit | this one |
+//! | What limited all trials of a load that a search did not sustain? | [`Limit::at_load`] | `limit/at_load.rs` |
+//! | What limited the members of most trials? | [`Limit::of_members`] | `limit/members.rs` |
+//! | What stops more members from bringing more? | [`Limit::of_more_members`] | `limit/members.rs` |
 
 mod at_load;
 mod members;
@@ -17,7 +17,7 @@ pub(crate) mod saved_names;
 
 use crate::sustained::moments::keeps_up_between_moments;
 use crate::sustained::{buffered_frames, is_load_sent};
-use crate::thresholds::LASTING_LOSS;
+use crate::thresholds::{LASTING_LOSS, LIMITED_TRIALS};
 
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +104,7 @@ impl Limit {
                 buffered += buffered_of_trial;
             }
         }
-        let are_most_behind = 2 * behind > short.len();
+        let are_most_behind = is_of_most(behind, short.len());
         if are_most_behind && is_mostly_buffered(lost, buffered) {
             return Some(Self::Application);
         }
@@ -116,7 +116,7 @@ impl Limit {
         let is_little = median(loss_ratios).is_some_and(|ratio| ratio < LASTING_LOSS);
         Some(match () {
             () if are_most_behind => Self::Application,
-            () if 2 * between_moments > short.len() => Self::Ring,
+            () if is_of_most(between_moments, short.len()) => Self::Ring,
             () if is_little => Self::RingOrApplication,
             () => Self::Application,
         })
@@ -131,6 +131,11 @@ impl Limit {
             place => Self::Elsewhere { place },
         }
     }
+}
+
+/// Whether what so many of these trials show limited them together.
+fn is_of_most(trials_that_show: usize, trials: usize) -> bool {
+    trials_that_show as f64 > LIMITED_TRIALS * trials as f64
 }
 
 /// Whether more frames wait for the application than any place lost. Next to a backlog, minor losses are not the cause.
@@ -263,6 +268,11 @@ pub(crate) mod tests {
         assert_eq!(limit(&[moment(), moment(), trial(0, 40.0)]), Some(Limit::Ring), "a stall at its end");
         assert_eq!(limit(&[trial(500, 40.0), trial(500, 40.0), moment()]), Some(Limit::Application));
         assert_eq!(limit(&[moment(), trial(0, 0.0), trial(0, 0.0)]), Some(Limit::Ring), "those lost nothing");
+        let behind = || trial(500, 40.0);
+        let three_of_five_behind = [behind(), behind(), behind(), moment(), moment()];
+        assert_eq!(limit(&three_of_five_behind), Some(Limit::Application));
+        let two_of_five_behind = [behind(), behind(), moment(), moment(), moment()];
+        assert_eq!(limit(&two_of_five_behind), Some(Limit::Ring));
     }
 
     #[test]

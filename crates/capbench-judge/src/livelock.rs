@@ -1,5 +1,5 @@
 //! Receive livelock: a higher load delivers fewer frames, because the kernel spends the CPU on frames that it drops later. Pure
-//! functions of trials; their order does not matter. Every other file asks this one.
+//! functions of trials; their order does not matter. Trials of runs and points of sweeps are judged here.
 //!
 //! The rule: more was offered, and less was delivered by more than chance explains. What shows the size of chance depends on what is
 //! compared:

@@ -1,4 +1,4 @@
-//! Whether a load is sustained. Every other file asks this one.
+//! Whether a load is sustained. Files outside this module only ask it.
 //!
 //! Different things are known where the question comes up, so it has several forms:
 //!
@@ -10,11 +10,12 @@
 //! | Which frames does the path of a search not forward, unsent ones included? | `frames_not_forwarded` |
 //! | Can unsent frames hide a loss of a soak? | `can_hide_loss` |
 //! | Did one trial sustain its load? | [`is_sustained`]; without the buffered frames [`is_delivered`]; with an allowed loss [`misses_up_to`] |
-//! | Do the trials of a load sustain it? | [`Criteria::classify`] for a search (RFC 9971), [`class_of_repeats`] without one |
+//! | Do the trials of a load sustain it? | [`Criteria::classify`] for a search (RFC 9971), [`repeats`] for a bench and without a search |
 //! | Does a point of a sweep sustain its load? | [`Visits`], by medians |
 //! | Does a soak sustain its load? | [`of_soak`] |
-//! | Is the loss of a trial that the host disturbed the method's own? | [`is_of_method`] |
+//! | Can the time that others took explain the loss of a disturbed trial? | `is_explained_by_disturbance` |
 //! | Were frames lost in moments only? | [`moments`] |
+//! | Is the loss of a trial the method's own? | [`is_of_method`]: it is neither of these |
 //!
 //! A trial that loses nothing shows little if frames were still waiting when sending ended: a longer trial loses them. So
 //! [`buffered_frames`] count like lost ones.
@@ -33,6 +34,7 @@ use moments::is_of_one_moment;
 pub use soak::of_soak;
 
 pub mod moments;
+pub mod repeats;
 pub mod soak;
 
 #[cfg(test)]
@@ -300,12 +302,6 @@ impl Tally {
 }
 
 impl Criteria {
-    /// The criteria of a bench, whose trials of a load have one length: a trial that loses no more than allowed sustains the load,
-    /// and a loss counts if a second trial repeats it.
-    pub fn of_repeats(loss_ratio: Ratio, trial: Duration) -> Self {
-        Self { loss_ratio, exceed_ratio: Ratio::fixed(0.5), full_length: trial, duration_sum: 2 * trial }
-    }
-
     /// Whether a trial lost more than allowed.
     pub fn is_high_loss(&self, trial: &Observation) -> bool {
         trial.loss_ratio > self.loss_ratio.get()
@@ -357,22 +353,5 @@ impl Criteria {
             remaining -= ns(trial.duration);
         }
         if remaining > DURATION_ROUNDING_NS { 1.0 } else { quantile }
-    }
-}
-
-/// The class of a load without a search, by [`Criteria::of_repeats`], where every trial counts alike. Unlike in a search, no trial
-/// follows that could repeat a loss. So a single trial also decides against its load if its loss is the method's own.
-pub fn class_of_repeats(trials: &[&TrialResult], loss_ratio: f64) -> Class {
-    // A ratio of 1 allows any loss.
-    let Ok(loss_ratio) = Ratio::new(loss_ratio) else { return Class::Lower };
-    let length = Duration::from_secs(1);
-    let criteria = Criteria::of_repeats(loss_ratio, length);
-    let mut tally = Tally::default();
-    for trial in trials {
-        tally.add(length, criteria.kind(length, missing_share(trial)));
-    }
-    match (criteria.decide(&tally), trials) {
-        (Class::Undecided, [single]) if is_of_method(single) => Class::Upper,
-        (class, _) => class,
     }
 }

@@ -29,6 +29,8 @@ capbench_model::thresholds! {
     /// The frames that the busiest member gets exceed an equal share by more than this share of it: the members are
     /// unequal.
     UNEQUAL_MEMBER_EXCESS: f64 = 0.1, "of an equal share", "a choice: such a group reads 9 % less than equal members do";
+    /// What limits more than this share of the trials of a load, or of a number of members, limits them together.
+    LIMITED_TRIALS: f64 = 0.5, "of the trials", "a choice: what the median trial shows, as for rates";
 
     // Which trials show livelock.
     /// Of two trials, the one in livelock was offered more by more than this share. Lower loads may be the same load, of which a
@@ -67,6 +69,24 @@ capbench_model::thresholds! {
     /// frames.
     FEW_MOMENTS_WINDOWS: u64 = 4, "windows for each window with loss",
         "a choice: half of the share of windows from which on the loss is of the whole trial";
+    /// A loss is one of a single moment if more than this share of the lost frames are consecutive.
+    ONE_RUN_LOSS: f64 = 0.5, "of the lost frames", "a choice: the rest is less than this moment lost";
+    /// A load is too high all the time if at least this share of the windows of a trial lost frames.
+    LOSS_THROUGHOUT_WINDOWS: f64 = 0.5, "of the windows",
+        "a choice: a typical window loses frames; twice the share that is a few moments (FEW_MOMENTS_WINDOWS)";
+    /// From the lowest load on at which at least this share of the trials are too high all the time, losses are no events.
+    OVERLOADED_TRIALS: f64 = 0.5, "of the trials", "a choice: what a typical trial of the load shows";
+    /// Backlogged frames are the reason why a load is too high if they are at least this share of the missing frames.
+    BACKLOGGED_MISSING: f64 = 0.5, "of the missing frames", "a choice: they are as many as all lost and unsent ones";
+    /// Trials that decide a load of a bench: a loss counts if the second one repeats it.
+    REPEATS_OF_LOSS: u32 = 2, "trials", "a choice: a stall spoils one trial, and seldom two in succession";
+    /// The share of the trials of a load of a bench that may lose more than the goal allows.
+    LOSSY_REPEATS: f64 = 0.5, "of the trials", "the goals of MLRsearch (FD.io CSIT) with an exceed ratio of 0.5";
+    /// A point of a sweep that falls short in the median of its visits does so if more than this share of its trials do. Otherwise it is
+    /// open.
+    FAILED_POINT_TRIALS: f64 = 0.5, "of the trials", "a choice: a median alone can be moved by one of two trials";
+    /// The generator sent the load of a point of a sweep if it sent that of at least this share of its trials.
+    SENT_POINT_TRIALS: f64 = 0.5, "of the trials", "a choice: the median trial has the load, as for what falls short";
     /// Half a nanosecond. Durations are whole nanoseconds, so smaller differences are rounding.
     DURATION_ROUNDING_NS: f64 = 0.5, "ns", "a calculation: half of the resolution of Duration";
     /// Loss ratio of the second goal of a bench.
@@ -118,12 +138,16 @@ capbench_model::thresholds! {
     /// A cost whose error is above this share of it is only a range.
     COST_RANGE_ERROR: f64 = 0.25, "of the cost",
         "a choice: a figure that is wrong by more than a quarter misleads more than a range";
+    /// Less than half a nanosecond of a packet's CPU time that is neither the application's nor the kernel's is rounding.
+    UNATTRIBUTED_TIME_NS: f64 = 0.5, "ns", "a calculation: half of the last digit of printed costs";
     /// Tries at one rate that differ by more than this share of it show the host, not the generator.
     DISTURBED_TRIES_DIFFERENCE: f64 = 0.05, "of the rate", "a choice: more than the step of 3 % to the next rate (LOWERED_RATE)";
     /// A generator needs attention if it is slower by this share with a plan than without, or in one try than in
     /// another.
     SLOW_GENERATOR_SHARE: f64 = 0.2, "of the rate",
         "a choice: twice what rounds on a busy host differ by (docs/evidence/recorders.md: 10 %)";
+    /// Trials of which the host disturbed more than this share are no evidence together: of a ranking, a run or a claim.
+    DISTURBED_TRIALS: f64 = 0.5, "of the trials", "a choice: medians are of undisturbed trials while these are most";
 
     // Which method is best, from trials in turns. What is "simulated" is of crates/capbench-plan/src/bench/recommendation/turns.rs.
     /// The probability of any false finding of the rounds of a set-up. It is stricter than FALSE_ALARMS: many users run a bench, and each
@@ -201,6 +225,12 @@ capbench_model::thresholds! {
     COMPARISON_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
     /// The confidence level of the interval of each change of a comparison.
     COMPARISON_LEVEL: f64 = LEVEL, "probability", "convention (LEVEL of capbench-model)";
+    /// A loss is new on one side of a comparison if more than this share of its trials lose frames and none of the other side does.
+    NEW_LOSS_TRIALS: f64 = 0.5, "of the trials", "a choice: the median trial of that side loses frames";
+    /// A rate is the generator's if more than this share of its values may be higher, because the method lost nothing.
+    GENERATOR_RATE_VALUES: f64 = 0.5, "of the values", "a choice: the median of the values may then be higher, too";
+    /// A comparison asks for as many visits as decide more than this share of the figures that have too few.
+    DECIDED_FIGURES: f64 = 0.5, "of the figures", "a choice: figures that differ least need many times the visits of the others";
     /// The probability that chance alone shows a change on one of the days of a dataset. Each day is a comparison, whose changes are also
     /// subject to COMPARISON_FALSE_ALARMS.
     DAYS_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
@@ -325,10 +355,12 @@ capbench_model::thresholds! {
     /// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
     UNPACED_TRIALS: u32 = 2, "trials", "a choice: one more than a stall spoils";
     /// Maximum number of trials of the self-test: no goal benefits from their traffic.
-    MAXIMUM_RATE_TRIALS: usize = 8, "trials",
-        "a choice: two without a pace, and three tries at each of two rates (GENERATOR_RATE_TRIES)";
+    MAXIMUM_RATE_TRIALS: usize = UNPACED_TRIALS as usize + 2 * GENERATOR_RATE_TRIES, "trials",
+        "a calculation: those without a pace (UNPACED_TRIALS), and all tries at each of two rates (GENERATOR_RATE_TRIES)";
     /// Tries of the self-test before a rate counts as one that the generator does not sustain.
     GENERATOR_RATE_TRIES: usize = 3, "tries", "a choice: a stall spoils one try, and seldom three";
+    /// Equal tries (EQUAL_TRIES) before a rate counts as one that the generator does not sustain.
+    EQUAL_GENERATOR_TRIES: usize = 2, "tries", "a choice: the host seldom disturbs two tries equally";
     /// Tries that differ by no more than this share are equal. Disturbances by the host are less regular.
     EQUAL_TRIES: f64 = 0.01, "of the rate", "a choice: below the step to the next rate (LOWERED_RATE)";
     /// The next rate, as a share of an unsustained one, if a try came closer than that.
@@ -497,4 +529,6 @@ capbench_model::thresholds! {
     START_WINDOWS: u64 = 5, "windows of 100 ms", "a choice: of fewer windows, the first is a quarter of the trial or more";
     /// Loss is at the start if this share of it is in the first 100 ms.
     LOSS_AT_START: f64 = 0.9, "of the lost frames", "a choice: the rest can be of a stall";
+    /// A trial lost its frames in the backlog, which a stalled CPU does not empty, if the backlog lost at least this share of them.
+    STALLED_BACKLOG_LOSS: f64 = 0.5, "of the lost frames", "a choice: no other place lost more";
 }

@@ -1,20 +1,24 @@
-//! Counts around a trial, and how the ledger is booked from them.
+//! Counts around a trial. The ledger is made of them.
 //!
-//! One frame can count in several of the kernel's counters. Only this module decides under which counter it is booked, for each
-//! kind of path.
+//! One frame can count in several of the kernel's counters. The files of this module decide at which place it is booked, and none
+//! outside it:
+//!
+//! | file | decides |
+//! |---|---|
+//! | `booking.rs` | how many frames each place lost, and by which counters |
+//! | `refused.rs` | whether a refused frame belongs to the sender, to the queue of a veth or to the backlog |
+//! | [`cards`] | whether a frame that is missing between two cards belongs to the path, the card, its driver or XDP, or is unknown |
 
-mod entries;
+mod booking;
+pub mod cards;
 mod refused;
 
 use crate::counters::Counters;
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::{Entry, Ledger};
-use crate::places::Place;
-use crate::sources::{BacklogOfCpu, BacklogSource, CardCount, SocketsUnknown, Source};
+use crate::sources::{BacklogOfCpu, CardCount, SocketsUnknown, Source};
 use crate::work::QueueLength;
 
-use self::refused::Refused;
 pub use crate::traced_losses::{LossesByReason, TracedLosses};
 
 /// Losses with their source.
@@ -140,55 +144,6 @@ pub enum UnreadFrames {
     Counted(u64),
     /// Why they are unknown.
     Unknown(SocketsUnknown),
-}
-
-impl Evidence {
-    /// Books the counts.
-    pub fn book(&self) -> Ledger {
-        let Refused { transmit, queue, backlog, backlog_part } = self.refused();
-        let transmit = self.transmit_entry(transmit);
-        let link_queue = self.link_queue_entry(queue, transmit.count);
-        let unseen = self.unseen_ends(backlog);
-        let xdp = self.xdp_entry(unseen);
-        let filter = self.filter_entry(backlog, xdp.count, unseen);
-        let backlog_source = BacklogSource { part: backlog_part, cpus: self.backlog_cpus.clone() };
-        let entries = vec![
-            Entry::new(Place::Unsent, Some(self.unsent), Source::Generator),
-            transmit,
-            link_queue,
-            self.path_entry(),
-            self.unless_method_counts(self.link_entry()),
-            self.driver_entry(),
-            Entry::new(Place::Backlog, backlog, Source::Backlog(backlog_source)),
-            self.unless_method_counts(xdp),
-            self.stack_entry(unseen),
-            self.unless_method_counts(filter),
-            self.entry_in_method(Place::FillRing),
-            self.entry_in_method(Place::Ring),
-            self.entry_in_method(Place::MethodQueue),
-            self.queue_entry(),
-            self.unread_entry(),
-            self.verified_entry(Place::Truncated, self.truncated),
-            self.verified_entry(Place::Corrupt, self.corrupt),
-        ];
-        Ledger::balance(self.sent, self.delivered, entries)
-    }
-
-    /// An entry, unless the method counts the losses of its place.
-    fn unless_method_counts(&self, entry: Entry) -> Entry {
-        match self.method.losses.iter().find(|loss| loss.place == entry.place) {
-            Some(loss) => Entry::new(loss.place, loss.count, Source::Method(loss.source.clone())),
-            None => entry,
-        }
-    }
-
-    /// A place inside the method: only the method can count its losses.
-    fn entry_in_method(&self, place: Place) -> Entry {
-        self.unless_method_counts(match self.method.without.contains(&place) {
-            true => Entry::new(place, Some(0), Source::NotInMethod),
-            false => Entry::new(place, None, Source::MethodReportsNone),
-        })
-    }
 }
 
 #[cfg(test)]

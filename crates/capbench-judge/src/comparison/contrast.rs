@@ -7,7 +7,7 @@ use super::Thresholds;
 use super::left_out::{LeftOut, NotCompared};
 use super::measure::{Better, Measure, Scale};
 use super::setup::Setup;
-use crate::thresholds::{COMPARISON_FALSE_ALARMS, COMPARISON_LEVEL};
+use crate::thresholds::{COMPARISON_FALSE_ALARMS, COMPARISON_LEVEL, GENERATOR_RATE_VALUES, NEW_LOSS_TRIALS};
 use capbench_model::statistics::holm::corrected;
 use capbench_model::statistics::shift::Groups;
 use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
@@ -124,12 +124,17 @@ impl Matched {
     /// Whether the generator made the lower side lower, and not the method: most values of that side may be higher.
     fn is_of_generator(&self) -> bool {
         let lower = if self.median(NOW) < self.median(THEN) { NOW } else { THEN };
-        2 * self.at_least[lower] > self.values(lower).count()
+        is_rate_of_generator(self.at_least[lower], self.values(lower).count())
     }
 
     fn trials(&self) -> u32 {
         (self.values(THEN).count() + self.values(NOW).count()) as u32
     }
+}
+
+/// Whether a rate is the generator's and not the method's, where so many of these values may be higher.
+pub(super) fn is_rate_of_generator(at_least: usize, values: usize) -> bool {
+    at_least as f64 > GENERATOR_RATE_VALUES * values as f64
 }
 
 /// Removes the figures in which the generators are compared instead of the methods, and counts their trials. `trials_of` names what
@@ -209,6 +214,14 @@ impl Side {
             lossy: (measure == Measure::LossRatio).then_some(lossy),
             median: if matched.len() == 1 { median(values) } else { None },
         }
+    }
+}
+
+impl Side {
+    /// Whether so many of its trials lose frames that a loss is new on this side, if the other one has none.
+    fn loses_frames(&self) -> bool {
+        let lossy = f64::from(self.lossy.unwrap_or(0));
+        lossy > NEW_LOSS_TRIALS * self.trials.len() as f64
     }
 }
 
@@ -301,13 +314,15 @@ impl Contrast {
     /// The judgement of a loss that one side has in most trials, and the other in none. Its size does not matter. `None` of other
     /// figures.
     fn onset_of_loss(&self) -> Option<Judgement> {
-        let then = self.then.lossy? as usize;
-        let now = self.now.lossy? as usize;
-        match (then, now) {
-            (0, now) if 2 * now > self.now.trials.len() => Some(Judgement::Regression),
-            (then, 0) if 2 * then > self.then.trials.len() => Some(Judgement::Improvement),
-            _ => None,
+        let then = self.then.lossy?;
+        let now = self.now.lossy?;
+        if then == 0 && self.now.loses_frames() {
+            return Some(Judgement::Regression);
         }
+        if now == 0 && self.then.loses_frames() {
+            return Some(Judgement::Improvement);
+        }
+        None
     }
 
     /// The largest change for the worse that the interval does not exclude, 0 or more; `None` if there is no interval.

@@ -7,7 +7,7 @@ use capbench_model::statistics::{aligned, least_by_chance};
 use super::contrast::{Matched, NOW, Stratum, THEN, scaled};
 use super::measure::{Better, Measure, Scale};
 use super::{Comparison, Judgement, Thresholds};
-use crate::thresholds::{COMPARISON_FALSE_ALARMS, COMPARISON_LEVEL, MOST_ADVISED_VISITS};
+use crate::thresholds::{COMPARISON_FALSE_ALARMS, COMPARISON_LEVEL, DECIDED_FIGURES, MOST_ADVISED_VISITS};
 
 /// Visits per set-up and side that decide most of the figures of single set-ups with too few trials: whether they changed, or that they did
 /// not become worse by more than the threshold. `None` if no figure has too few, and if [`MOST_ADVISED_VISITS`] do not decide most.
@@ -34,7 +34,7 @@ pub(super) fn visits_needed(comparison: &Comparison, matched: &[Matched]) -> Opt
             let repeated = repeated(matched, visits, *paired);
             decided += usize::from(decides(matched.measure, &repeated, level, *thresholds));
         }
-        if 2 * decided > open.len() {
+        if decided as f64 > DECIDED_FIGURES * open.len() as f64 {
             return u32::try_from(visits).ok();
         }
         visits += visits.div_ceil(2);
@@ -111,7 +111,10 @@ mod tests {
         let now = values.remove(1);
         let strata = vec![[values.remove(0), now]];
         let setup = Setup::default();
-        let matched = vec![Matched { setup, measure: Measure::TotalCost, strata, at_least: [0; 2] }];
+        visits(vec![Matched { setup, measure: Measure::TotalCost, strata, at_least: [0; 2] }])
+    }
+
+    fn visits(matched: Vec<Matched>) -> Option<u32> {
         let inputs = Inputs {
             paired: false,
             matched: &matched,
@@ -133,5 +136,27 @@ mod tests {
             "no difference, and too much noise to exclude one"
         );
         assert_eq!(needed(&[100.0; 4], &[150.0; 4]), None, "four visits decide already");
+    }
+
+    /// The visits that five set-ups need, of which so many differ, and the others are too noisy for any number of visits.
+    fn needed_of_five(different: usize) -> Option<u32> {
+        let mut matched = Vec::new();
+        for nth in 0..5 {
+            let sides = match nth < different {
+                true => [[100.0, 101.0, 102.0], [150.0, 151.0, 152.0]],
+                false => [[100.0, 200.0, 150.0], [190.0, 110.0, 145.0]],
+            };
+            let stratum = sides.map(|values| values.map(|value| TrialValue { value, trial: 1 }).to_vec());
+            let setup = Setup { method: Some(format!("method-{nth}").as_str().into()), ..Setup::default() };
+            let strata = vec![stratum];
+            matched.push(Matched { setup, measure: Measure::TotalCost, strata, at_least: [0; 2] });
+        }
+        visits(matched)
+    }
+
+    #[test]
+    fn visits_are_named_that_decide_most_of_the_figures() {
+        assert!(needed_of_five(3).is_some());
+        assert_eq!(needed_of_five(2), None);
     }
 }

@@ -3,7 +3,7 @@
 use capbench_model::ledger::LostAt;
 use capbench_model::trial::TrialResult;
 
-use super::{Limit, is_mostly_buffered};
+use super::{Limit, is_mostly_buffered, is_of_most};
 use crate::sustained::moments::Moments;
 use crate::sustained::{buffered_frames, is_explained_by_disturbance};
 
@@ -28,7 +28,8 @@ impl Limit {
                 buffered += buffered_of_trial;
             }
         }
-        if 2 * unsent > trials.len() && 2 * missing.len() < trials.len() {
+        let capturing = trials.len() - missing.len();
+        if is_of_most(unsent, trials.len()) && is_of_most(capturing, trials.len()) {
             return Some(Self::Generator);
         }
         if !missing.is_empty() && missing.iter().all(|trial| is_explained_by_disturbance(trial)) {

@@ -1,4 +1,5 @@
-//! What limited the members of a method in a trial, from the figures that the trial saved, and what stops more members.
+//! What limited the members of a method in a trial, from the figures that the trial saved, and what stops more members. Reports of a sweep
+//! ask [`Limit::of_stop`].
 //!
 //! A member is at its limit if it could not read its frames. These questions are asked in order, and the first yes decides:
 //!
@@ -10,7 +11,7 @@
 //! | Did one at its limit get more than its part? | how frames are shared | the others had time left |
 //! | Do those at their limits run on the kernel's CPU? | the kernel's receive work | it takes their time; otherwise nothing is known |
 
-use super::{Limit, is_receive_work};
+use super::{Limit, is_of_most, is_receive_work};
 use crate::sustained::buffered_frames;
 use crate::thresholds::{BUSY_CPU_SHARE, BUSY_MEMBER_SHARE, LASTING_LOSS, UNEQUAL_MEMBER_EXCESS};
 
@@ -24,7 +25,7 @@ impl Limit {
     /// What limited the members of a method in most of these trials.
     pub fn of_members(trials: &[&TrialResult]) -> Self {
         for (limit, limited_trials) in by_key(trials, |trial| Self::of_members_of_trial(trial)) {
-            if 2 * limited_trials.len() > trials.len() {
+            if is_of_most(limited_trials.len(), trials.len()) {
                 return limit;
             }
         }
@@ -82,12 +83,36 @@ impl Limit {
 }
 
 impl Limit {
-    /// What stops more members from bringing more, where this limited the first number that brings no more.
-    pub fn of_more_members(self, is_load_read: bool, law: Option<&ScalabilityFit>, members: f64) -> Self {
-        match (self, law) {
+    /// What stops more members from bringing more, by the trials of the first number that brings no more.
+    pub fn of_more_members(
+        next_trials: &[&TrialResult],
+        is_load_read: bool,
+        law: Option<&ScalabilityFit>,
+        members: f64,
+    ) -> Self {
+        match (Self::of_members(next_trials), law) {
             (Self::Load, _) if !is_load_read => Self::Generator,
             (Self::Members, Some(law)) => among_members(law, members),
-            _ => self,
+            (limit, _) => limit,
+        }
+    }
+
+    /// What stops more members from bringing more, by the saved answer of [`Self::of_more_members`] and the trials of the first number
+    /// that brings no more. Where some of these lost few frames, nothing limited their members, and the losses show the cause.
+    pub(crate) fn of_stop(saved: Self, next_trials: &[&TrialResult], are_all_lossless: bool) -> Self {
+        if are_all_lossless || !matches!(saved, Self::Load | Self::Generator) {
+            return saved;
+        }
+        Self::at_load(next_trials, 1).unwrap_or(Self::Unknown)
+    }
+
+    /// A limit besides the members, by the saved answer of [`Self::of_more_members`]. The law of their rates does not know it: it is
+    /// fitted to rates that only the members limit. `None` if the rate stops to grow for a reason that the law has, or because nothing
+    /// more was sent.
+    pub(crate) fn besides_members(saved: Self) -> Option<Self> {
+        match saved {
+            Self::Load | Self::Generator | Self::Contention | Self::Coherence | Self::Members => None,
+            _ => Some(saved),
         }
     }
 }

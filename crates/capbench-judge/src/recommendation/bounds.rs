@@ -12,9 +12,8 @@ use capbench_model::trial::{Phase, TrialResult};
 use super::{Entrant, Sustained, SustainedStatus};
 use crate::search::{GoalResult, Status};
 use crate::sustained::moments::is_of_one_moment;
-use crate::sustained::{
-    Class, class_of_repeats, is_as_high, is_higher, is_of_method, misses_up_to, missing_share,
-};
+use crate::sustained::repeats::class_of_repeats;
+use crate::sustained::{Class, is_as_high, is_higher, is_of_method, misses_up_to, missing_share};
 use crate::thresholds::{ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_MAXIMUM_LOADS, THREAD_SLOWDOWN};
 
 impl Sustained {

@@ -1,5 +1,6 @@
 //! The order of the methods of one set-up, and what is certain about it.
 
+use crate::disturbed::are_disturbed;
 use crate::limit::Limit;
 use crate::sustained::is_rate_sent;
 use crate::thresholds::{
@@ -258,7 +259,7 @@ impl Order {
         }
         let trials: u32 = self.methods.iter().map(|ranked| ranked.trials).sum();
         let disturbed: u32 = self.methods.iter().map(|ranked| ranked.disturbed).sum();
-        let is_quiet = 2 * disturbed <= trials;
+        let is_quiet = !are_disturbed(disturbed as usize, trials as usize);
         let are_certainly_below = rest.iter().all(|ranked| ranked.below == Some(Certainty::Certain));
         let is_certain = is_quiet && are_certainly_below && choice.is_undisturbed;
         Conclusion::Use {
@@ -302,7 +303,8 @@ impl Order {
     }
 
     /// Whether the limits of these methods are equal: the lowest load that one of them is shown to sustain is at least a share of the
-    /// highest limit that one of them can have. The first case that applies decides the share. Nothing else decides what is equal.
+    /// highest limit that one of them can have. The first case that applies decides the share. Costs are equal by `choice.rs`, methods in turns by
+    /// `turns.rs`.
     ///
     /// 1. One method: any share, if it is shown to sustain a load.
     /// 2. All sustained what the generator sent: [`EQUAL_GENERATOR_LIMITS`]. Beyond what it sent they are not compared.

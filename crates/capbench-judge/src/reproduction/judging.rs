@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::disturbed::{are_disturbed, is_disturbed_besides_speed};
 use crate::reproduction::measured::Done;
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::{Answer, ClaimEvidence, Judgement};
@@ -127,7 +128,7 @@ fn note_disturbance(judgement: &mut Judgement, noise_explains: bool, done: &[Don
     let mut slow = 0;
     for trial in done.iter().flat_map(|done| &done.trials) {
         if judgement.trials.contains(&trial.number) {
-            disturbed += usize::from(!trial.disturbance.without_core_speed().reasons().is_empty());
+            disturbed += usize::from(is_disturbed_besides_speed(trial));
             slow += usize::from(trial.disturbance.is_slow());
         }
     }
@@ -138,7 +139,7 @@ fn note_disturbance(judgement: &mut Judgement, noise_explains: bool, done: &[Don
     if disturbed == 0 {
         return;
     }
-    let withdraws = noise_explains && disturbed * 2 > all_trials && withdraw(judgement);
+    let withdraws = noise_explains && are_disturbed(disturbed, all_trials) && withdraw(judgement);
     judgement.evidence.push(ClaimEvidence::Disturbed { trials: disturbed, all_trials, withdraws });
 }
 

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::database::{Bounds, Database};
 use crate::sustained::moments::Moments;
 use crate::sustained::{Criteria, Observation, buffered_frames, frames_not_forwarded};
-use crate::thresholds::DISTINGUISHED_BOUNDS_BY_CHANCE;
+use crate::thresholds::{BACKLOGGED_MISSING, DISTINGUISHED_BOUNDS_BY_CHANCE};
 use capbench_model::ledger::LostAt;
 use capbench_model::statistics::counts::{self, Hits};
 use capbench_model::trial::{Phase, TrialResult};
@@ -122,7 +122,7 @@ impl Backlogged {
 
     /// Whether backlogged frames are the main reason why the load is too high.
     pub fn decides(self) -> bool {
-        self.frames * 2 >= self.all_frames
+        self.frames as f64 >= BACKLOGGED_MISSING * self.all_frames as f64
     }
 }
 

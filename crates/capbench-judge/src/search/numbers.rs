@@ -13,6 +13,7 @@ use super::preset::goals_of_preset;
 use crate::ratio::Ratio;
 use crate::sustained::Criteria;
 use crate::sustained::moments::{Moments, loses_throughout};
+use crate::thresholds::OVERLOADED_TRIALS;
 use capbench_model::statistics::counts;
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -155,7 +156,7 @@ impl LossEvents {
             let trials = by_number.observed_trials(observed);
             let overloaded =
                 trials.iter().filter(|trial| loses_throughout(trial, by_number.burst_frames())).count();
-            if 2 * overloaded >= trials.len() {
+            if overloaded as f64 >= OVERLOADED_TRIALS * trials.len() as f64 {
                 break;
             }
             up_to_pps = Some(load.get());
@@ -191,5 +192,44 @@ impl LossEvents {
             longest: longest
                 .map(|moments| Longest { frames: moments.longest_frames, ns: moments.longest_ns }),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::loss_pattern::LossPattern;
+    use capbench_model::trial::{Load, Phase};
+
+    use super::*;
+    use crate::sustained::Observation;
+
+    /// The highest load whose losses are events, of a load without loss and one of which so many of five trials are too high throughout.
+    fn events_up_to(overloaded: u32) -> f64 {
+        let second = Duration::from_secs(1);
+        let mut seen = Database::default();
+        let mut trials = Vec::new();
+        for number in 1..=6 {
+            let load: Pps = if number == 1 { "1k".parse().unwrap() } else { "2k".parse().unwrap() };
+            let lossy_windows = if (2..2 + overloaded).contains(&number) { 10 } else { 1 };
+            let lost = if number == 1 { 0 } else { 100 };
+            let mut trial = measured(2000, 2000, 2000 - lost, lost).result(
+                number,
+                Phase::Search,
+                &profile("recv"),
+                Load::Rate(load),
+                second,
+            );
+            trial.loss_pattern = Some(LossPattern::in_windows(2000, lost, 10, lossy_windows));
+            seen.add(Observation::of_trial(&trial, load, second, 1));
+            trials.push(trial);
+        }
+        LossEvents::new(&seen, &Trials::new(&trials, 1)).unwrap().up_to_pps
+    }
+
+    #[test]
+    fn losses_are_no_events_from_the_load_on_of_which_half_of_the_trials_are_too_high() {
+        assert_eq!(events_up_to(2), 2000.0);
+        assert_eq!(events_up_to(3), 1000.0);
     }
 }

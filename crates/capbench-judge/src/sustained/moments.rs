@@ -1,4 +1,4 @@
-//! Whether frames were lost in moments in which nobody read, or because the load was too high. Every other file asks this one.
+//! Whether frames were lost in moments in which nobody read, or because the load was too high. The files that ask decide what follows.
 //!
 //! A method that is too slow loses frames until sending ends, or is behind there. A host that stalls loses frames in moments, and
 //! another trial need not repeat them. Different things follow from the answer, so the question has several forms:
@@ -14,7 +14,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::buffered_frames;
-use crate::thresholds::{FEW_MOMENTS_WINDOWS, LASTING_LOSS, LASTING_LOSS_WINDOWS, MOMENTARY_LOSS_DENSITY};
+use crate::thresholds::{
+    FEW_MOMENTS_WINDOWS, LASTING_LOSS, LASTING_LOSS_WINDOWS, LOSS_THROUGHOUT_WINDOWS, MOMENTARY_LOSS_DENSITY,
+    ONE_RUN_LOSS,
+};
 use capbench_model::loss_pattern::windows_in;
 use capbench_model::trial::TrialResult;
 
@@ -24,7 +27,8 @@ pub fn is_of_one_moment(trial: &TrialResult) -> bool {
         return false;
     }
     let Some(pattern) = &trial.loss_pattern else { return false };
-    let is_one_run = 2 * pattern.bursts.max.unwrap_or(0) > trial.lost();
+    let longest = pattern.bursts.max.unwrap_or(0);
+    let is_one_run = longest as f64 > ONE_RUN_LOSS * trial.lost() as f64;
     let is_one_window = pattern.lossy_windows == 1 && pattern.windows >= LASTING_LOSS_WINDOWS;
     is_one_run || is_one_window
 }
@@ -53,7 +57,9 @@ pub(crate) fn loses_throughout(trial: &TrialResult, together: u32) -> bool {
     }
     match &trial.loss_pattern {
         _ if trial.lost() == 0 => false,
-        Some(pattern) => 2 * pattern.lossy_windows >= pattern.windows.max(1),
+        Some(pattern) => {
+            pattern.lossy_windows as f64 >= LOSS_THROUGHOUT_WINDOWS * pattern.windows.max(1) as f64
+        }
         None => !has_small_loss(trial),
     }
 }

@@ -113,10 +113,10 @@ fn repeats_decide_by_their_majority_and_a_single_trial_by_its_own_loss() {
         (&[&held, &lossy, &lossy], Class::Upper),
     ];
     for (nth, (trials, class)) in cases.into_iter().enumerate() {
-        assert_eq!(class_of_repeats(trials, 0.0), class, "case {nth}");
+        assert_eq!(super::repeats::class_of_repeats(trials, 0.0), class, "case {nth}");
     }
-    assert_eq!(class_of_repeats(&[&lossy], 0.05), Class::Lower, "an allowed loss");
-    assert_eq!(class_of_repeats(&[&lossy], 1.0), Class::Lower, "any loss is allowed");
+    assert_eq!(super::repeats::class_of_repeats(&[&lossy], 0.05), Class::Lower, "an allowed loss");
+    assert_eq!(super::repeats::class_of_repeats(&[&lossy], 1.0), Class::Lower, "any loss is allowed");
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Scaling {
             stop = Some(Stop {
                 after: steps[last].members as u32,
                 next: next.members as u32,
-                cause: limits[last + 1].of_more_members(is_load_read, law.as_ref(), next.members),
+                cause: Limit::of_more_members(&next.trials, is_load_read, law.as_ref(), next.members),
             });
         }
         let needed = members_needed(steps, load_pps, law.as_ref());

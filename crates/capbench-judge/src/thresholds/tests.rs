@@ -5,6 +5,7 @@
 mod chance;
 mod comparisons;
 mod findings;
+mod majorities;
 mod members;
 mod recommendations;
 mod regimes;

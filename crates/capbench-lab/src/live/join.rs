@@ -17,6 +17,7 @@ use capbench_host::accounts::softnet::kernel_cpu_bounds;
 use capbench_host::links::{LinkStats, PauseCounts, XdpAttachment};
 use capbench_host::tracer::losses;
 use capbench_model::arrivals::StreamArrivals;
+use capbench_model::evidence::cards::{Between, DriverFrames};
 use capbench_model::evidence::{Evidence, PeerQueue};
 use capbench_model::noise::{Noise, NoiseOfTrial};
 use capbench_model::sources::BacklogOfCpu;
@@ -26,7 +27,6 @@ use capbench_model::trial::{Measured, TrialResult};
 
 use super::halves::{ReceiveHalf, TransmitHalf};
 use super::interface_counts::InterfaceCounts;
-use super::nic::{self, Between};
 pub(super) use together::departed as departed_together;
 use together::together;
 
@@ -218,16 +218,20 @@ impl Halves<'_> {
         }
     }
 
-    /// Frames that left the sending drivers and did not come out of the receiving one, if all counted correctly. `None` on a
-    /// veth pair.
+    /// The frame counts of the drivers at both ends. `None` on a veth pair.
     fn between(&self) -> Option<Between> {
+        if self.link.is_virtual {
+            return None;
+        }
         let received = &self.receive.received;
-        let seen = received.arrivals.read + received.counters.dropped().unwrap_or(0);
         let stats = self.transmit.interface.stats.zip(self.receive.interface.stats);
-        let gone = stats.and_then(|(tx, rx)| {
-            nic::gone_between(self.transmit.frames.sent, tx.tx_packets, rx.rx_packets, seen)
+        let frames = stats.map(|(sending, receiving)| DriverFrames {
+            sent: self.transmit.frames.sent,
+            transmitted: sending.tx_packets,
+            received: receiving.rx_packets,
+            seen: received.arrivals.read + received.counters.dropped().unwrap_or(0),
         });
-        (!self.link.is_virtual).then_some(Between { gone, counts_each: self.transmit.counts_each_frame })
+        Some(Between { frames, counts_each: self.transmit.counts_each_frame })
     }
 
     /// A veth polls by NAPI for XDP programs in the driver, for threads, and for senders of XDP frames.

@@ -1,4 +1,4 @@
-//! Whether a recording is right. Every other file asks this one.
+//! Whether a recording is right. Which places and counts make it complete is decided in `completeness.rs` of capbench-model.
 //!
 //! | question | answer |
 //! |---|---|

@@ -3,9 +3,9 @@
 use capbench_judge::search::SearchWarning;
 use std::time::Duration;
 
-use super::maximum;
 use super::plan::{strategists, validate};
 use super::runner::{Halt, Runner, Stored};
+use super::self_test;
 use super::strategist::pursue;
 use crate::Observer;
 use crate::Result;
@@ -82,8 +82,8 @@ fn search(
 ) -> std::result::Result<(), Halt> {
     let maximum = match (plan.maximum_pps, plan.overload) {
         (Some(load_pps), _) => MaximumLoad { load_pps, source: MaximumSource::Given, self_test: None },
-        (None, Some(overload)) => maximum::of_overload(plan, overload),
-        (None, None) => maximum::self_test(plan, runner)?,
+        (None, Some(overload)) => self_test::maximum_of_overload(plan, overload),
+        (None, None) => self_test::maximum_load(plan, runner)?,
     };
     let load = maximum.load_pps;
     let maximum = &*found.insert(maximum);

@@ -9,7 +9,7 @@
 //! | `plan` | checks a plan, and estimates its cost |
 //! | `strategist` | the trials that a strategy requests; plain binary search |
 //! | `grid`, `selector`, `mlr` | multiple loss ratio search: all its goals from shared trials |
-//! | `maximum` | measures the capability of the generator |
+//! | `self_test` | tries which rate the generator sustains: the highest load of the search |
 //! | `runner` | trials that are run, or reused from an earlier run |
 //! | `conduct` | a search from its first trial to its outcome |
 //!
@@ -18,11 +18,11 @@
 mod conduct;
 mod goals_file;
 mod grid;
-mod maximum;
 mod mlr;
 pub mod plan;
 mod runner;
 mod selector;
+mod self_test;
 mod strategist;
 #[cfg(test)]
 mod tests;

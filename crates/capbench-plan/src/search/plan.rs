@@ -9,8 +9,8 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::grid::Grid;
-use super::maximum;
 use super::mlr::Mlr;
+use super::self_test;
 use super::strategist::{Binary, Strategist, pursue};
 use crate::cost::{Cost, Meter, SUPPOSED_MAXIMUM, Spread};
 use crate::{PlanError, Result};
@@ -243,7 +243,7 @@ fn cost_with(plan: &SearchPlan, maximum: Pps, capacity: Pps, noise: &mut dyn FnM
     let mut meter = Meter::default();
     if plan.maximum_pps.is_none() && plan.overload.is_none() {
         let lost = loss_ratio(capacity, maximum);
-        (0..maximum::fewest_trials()).for_each(|_| meter.trial(plan.self_test_trial(), lost));
+        (0..self_test::fewest_trials()).for_each(|_| meter.trial(plan.self_test_trial(), lost));
     }
     let mut strategists = strategists(plan, maximum)?;
     pursue(&mut strategists, &mut Database::default(), |request, _| {

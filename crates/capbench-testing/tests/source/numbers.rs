@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
-use syn::{Expr, ImplItemConst, ItemConst, ItemMod, Lit, LitFloat, LitInt, Macro};
+use syn::{BinOp, Expr, ExprBinary, ImplItemConst, ItemConst, ItemMod, Lit, LitFloat, LitInt, Macro};
 
 use crate::files;
 
@@ -32,7 +32,7 @@ const NUMBERS: [&str; 14] = [
 /// Macros whose numbers are for those who change the program.
 const OF_DEVELOPERS: [&str; 5] = ["assert", "assert_eq", "debug_assert", "debug_assert_eq", "panic"];
 
-/// By `file:number` or `file:CONSTANT`, how often it is there.
+/// By `file:number` or `file:CONSTANT`, how often it is there. `file:half` is a comparison with one half of a value: a majority decides.
 pub fn outside_the_tables() -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for name in CRATES {
@@ -120,6 +120,14 @@ impl<'ast> Visit<'ast> for Numbers {
         self.note_constant(&item.ident.to_string(), &item.ty, &item.expr);
     }
 
+    fn visit_expr_binary(&mut self, binary: &'ast ExprBinary) {
+        let compares = matches!(binary.op, BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_));
+        if compares && (is_half_or_double(&binary.left) || is_half_or_double(&binary.right)) {
+            self.note("half");
+        }
+        visit::visit_expr_binary(self, binary);
+    }
+
     /// The length of an array decides nothing.
     fn visit_type(&mut self, _: &'ast syn::Type) {}
 
@@ -137,6 +145,56 @@ struct HasNumber(bool);
 impl<'ast> Visit<'ast> for HasNumber {
     fn visit_lit(&mut self, literal: &'ast Lit) {
         self.0 |= matches!(literal, Lit::Int(_) | Lit::Float(_));
+    }
+}
+
+/// Whether an expression is one half, or half of another one or twice that one.
+fn is_half_or_double(expression: &Expr) -> bool {
+    match expression {
+        Expr::Paren(inner) => is_half_or_double(&inner.expr),
+        Expr::Cast(inner) => is_half_or_double(&inner.expr),
+        Expr::Lit(_) => is_number(expression, &[0.5]),
+        Expr::Binary(binary) => match binary.op {
+            BinOp::Mul(_) => {
+                [&binary.left, &binary.right].iter().any(|factor| is_number(factor, &[0.5, 2.0]))
+            }
+            BinOp::Div(_) => is_number(&binary.right, &[2.0]),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether an expression is one of these numbers.
+fn is_number(expression: &Expr, numbers: &[f64]) -> bool {
+    let Expr::Lit(literal) = expression else { return false };
+    let digits = match &literal.lit {
+        Lit::Int(number) => number.base10_digits(),
+        Lit::Float(number) => number.base10_digits(),
+        _ => return false,
+    };
+    digits.parse::<f64>().is_ok_and(|value| numbers.contains(&value))
+}
+
+#[test]
+fn a_comparison_with_one_half_is_found() {
+    let halves = |source: &str| {
+        let file = syn::parse_file(&format!("fn decide() {{ {source}; }}")).expect("source");
+        let mut numbers = Numbers { path: "x.rs".into(), found: BTreeMap::new() };
+        numbers.visit_file(&file);
+        numbers.found.get("x.rs:half").copied().unwrap_or(0)
+    };
+    for half in [
+        "2 * lossy > trials",
+        "trials <= lossy * 2",
+        "lossy > trials / 2",
+        "share >= 0.5",
+        "(2.0 * a) as u32 > b",
+    ] {
+        assert_eq!(halves(half), 1, "{half}");
+    }
+    for other in ["2 * lossy", "lossy > trials", "1.0 * a > b", "half + 0.5"] {
+        assert_eq!(halves(other), 0, "{other}");
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::comparison::contrast::is_rate_of_generator;
 use crate::comparison::{Measure, Setup};
 use capbench_model::statistics::median;
 
@@ -91,7 +92,7 @@ impl Figure {
         let at_least = trials.iter().filter(|figure| figure.is_at_least).count();
         Self {
             value: median(trials.iter().map(|figure| figure.value)).unwrap_or(first.value),
-            is_at_least: 2 * at_least > trials.len(),
+            is_at_least: is_rate_of_generator(at_least, trials.len()),
             ..first
         }
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::note::{ComparisonNote, RunSide, RunsDifference, TrialFact};
 use crate::comparison::setup::{Field, Setup};
+use crate::disturbed::{are_disturbed, is_disturbed_besides_speed};
 use crate::run::RunFacts;
 use crate::thresholds::{EQUAL_HOST_SPEED, EQUAL_ITERATIONS};
 use capbench_model::environment::Difference;
@@ -148,12 +149,8 @@ fn notes_on_run(side: RunSide, run: &RunFacts<'_>) -> Vec<ComparisonNote> {
 /// Whether other work on the host or its hardware disturbed most trials. Slow CPUs do not count: trials are compared with trials
 /// whose CPUs were equally slow.
 pub(super) fn is_disturbed(run: &RunFacts<'_>) -> bool {
-    let disturbed = run
-        .trials
-        .iter()
-        .filter(|trial| !trial.disturbance.without_core_speed().reasons().is_empty())
-        .count();
-    2 * disturbed > run.trials.len()
+    let disturbed = run.trials.iter().filter(|trial| is_disturbed_besides_speed(trial)).count();
+    are_disturbed(disturbed, run.trials.len())
 }
 
 /// A note if the host is faster or slower, by the time to verify a frame: it is measured before trials, and depends only on the CPU.

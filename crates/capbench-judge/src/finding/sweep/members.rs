@@ -4,8 +4,8 @@ use capbench_model::statistics::scalability::{ScalabilityFit, Unfit};
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
-use super::members_stop::{StopFigures, stop_figures};
 use super::point::{SweepPoint, SweepSeries};
+use super::stop_figures::{StopFigures, stop_figures};
 use super::{SweepFinding, found};
 use crate::finding::Found;
 use crate::limit::{Limit, saved_names};
@@ -140,25 +140,14 @@ pub(super) fn reading_with<'r>(swept: &Swept<'_>, series: &'r Series, members: u
     })
 }
 
-/// What stops more members from bringing more. A saved cause names load or generator where the frames that were lost are few: then those
-/// at the first number that brings no more show the cause.
+/// What stops more members from bringing more.
 pub(super) fn stop_cause(swept: &Swept<'_>, series: &Series, stop: Stop) -> Limit {
-    if !matches!(stop.cause, Limit::Load | Limit::Generator) {
-        return stop.cause;
-    }
-    let Some(next) = reading_with(swept, series, stop.next).filter(|next| !next.is_clean()) else {
-        return stop.cause;
-    };
+    let Some(next) = reading_with(swept, series, stop.next) else { return stop.cause };
     let trials: Vec<&TrialResult> = swept.trials_of(next).collect();
-    Limit::at_load(&trials, 1).unwrap_or(Limit::Unknown)
+    Limit::of_stop(stop.cause, &trials, next.is_clean())
 }
 
-/// A limit besides the members, which the law does not know: it is fitted to rates that only the members limit. `None` if the rate
-/// stops to grow for a reason that the law has (contention, coherence), or because nothing more was sent.
+/// A limit besides the members, which the law does not know.
 pub(super) fn other_limit(scaling: &Scaling) -> Option<Limit> {
-    let cause = scaling.stop?.cause;
-    match cause {
-        Limit::Load | Limit::Generator | Limit::Contention | Limit::Coherence | Limit::Members => None,
-        _ => Some(cause),
-    }
+    Limit::besides_members(scaling.stop?.cause)
 }

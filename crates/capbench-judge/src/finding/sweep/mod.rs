@@ -7,7 +7,7 @@
 //! | [`cost`] | what a packet costs besides the work |
 //! | [`livelock`] | more load that delivers fewer packets |
 //! | [`buffers`] | the longest bursts without loss, and what limits them |
-//! | [`members`], [`members_stop`] | how the rate grows with members, and what stops it |
+//! | [`members`], [`stop_figures`] | how the rate grows with members, and what stops it |
 //! | [`crossing`], [`cheapest`] | methods next to each other |
 //! | [`mod@answers`], [`members_answer`] | what answers the question of a run of sweeps |
 //! | [`series`] | where a method keeps up, its longest bursts, the most that it reads |
@@ -22,10 +22,10 @@ pub mod livelock;
 pub mod loss;
 pub mod members;
 pub mod members_answer;
-pub mod members_stop;
 pub mod onset;
 pub mod point;
 pub mod series;
+pub mod stop_figures;
 
 pub use answers::{SweepAnswer, answers};
 

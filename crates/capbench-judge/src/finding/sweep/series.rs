@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::point::SweepPoint;
 use crate::sustained::{Visits, is_load_sent};
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, Swept};
+use crate::thresholds::{FAILED_POINT_TRIALS, SENT_POINT_TRIALS};
 
 /// A series, with the sweep that it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +97,11 @@ impl PointStatus {
                 failed += usize::from(Visits::of_trial(trial).falls_short());
             }
             // A damaged file lacks trials.
-            return if trials == 0 || 2 * failed > trials { Self::FallsShort } else { Self::Open };
+            return if trials == 0 || failed as f64 > FAILED_POINT_TRIALS * trials as f64 {
+                Self::FallsShort
+            } else {
+                Self::Open
+            };
         }
         if is_sent(swept, reading) { Self::KeptUp } else { Self::Unsent }
     }
@@ -155,7 +160,7 @@ fn kept_points(
 /// Whether the generator sent the intended load in at least half of the trials of a point.
 fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
     let sent = swept.trials_of(reading).filter(|trial| is_load_sent(trial));
-    2 * sent.count() >= reading.trials.len()
+    sent.count() as f64 >= SENT_POINT_TRIALS * reading.trials.len() as f64
 }
 
 /// The point at which a series reads most frames per second. Frames that were only in buffers do not count.
@@ -306,5 +311,25 @@ mod tests {
         let found = kept_on_ordered_axis(&[Clean, Unsent, Lossy]);
         assert!(matches!(&found.points, KeptPoints::UpTo(last) if last.index == 0), "{found:?}");
         assert_eq!(found.unsent_points, 1);
+    }
+
+    /// What five visits of the only point show.
+    fn kept_in_five_visits(outcomes: [Outcome; 5]) -> KeepsUp {
+        let mut trials = Vec::new();
+        for (number, outcome) in (1..).zip(outcomes) {
+            trials.push(trial(number, outcome));
+        }
+        let sweep = sweep_of_loads(&[0.0], vec![series("recv", vec![reading(0, &trials)])]);
+        keeps_up(&Swept::new(&sweep, &trials), &sweep.series[0])
+    }
+
+    #[test]
+    fn most_visits_of_a_point_decide_whether_it_falls_short_and_whether_its_load_was_sent() {
+        let falls_short = kept_in_five_visits([Lossy, Lossy, Lossy, Clean, Clean]);
+        assert!(falls_short.points == KeptPoints::Nowhere && falls_short.open.is_empty(), "{falls_short:?}");
+        let sent = kept_in_five_visits([Unsent, Unsent, Clean, Clean, Clean]);
+        assert_eq!((sent.points, sent.unsent_points), (KeptPoints::Everywhere, 0));
+        let unsent = kept_in_five_visits([Unsent, Unsent, Unsent, Clean, Clean]);
+        assert_eq!((unsent.points, unsent.unsent_points), (KeptPoints::Nowhere, 1));
     }
 }

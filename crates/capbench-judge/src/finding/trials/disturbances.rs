@@ -10,6 +10,7 @@ use capbench_model::trial::TrialResult;
 
 use super::{Attempt, LostMeanwhile, StalledCpu, TrialFinding, found, methods, numbers};
 use crate::finding::Found;
+use crate::thresholds::STALLED_BACKLOG_LOSS;
 
 /// A trial in which a CPU stalled.
 struct StalledTrial<'r> {
@@ -64,7 +65,7 @@ fn lost_meanwhile(stalled_trials: &[StalledTrial<'_>]) -> Option<LostMeanwhile> 
 fn is_lost_in_backlog(trial: &TrialResult) -> bool {
     let losses = trial.losses().into_iter();
     let backlog: u64 = losses.filter(|(place, _)| *place == Place::Backlog).map(|(_, count)| count).sum();
-    backlog > 0 && backlog * 2 >= trial.lost()
+    backlog > 0 && backlog as f64 >= STALLED_BACKLOG_LOSS * trial.lost() as f64
 }
 
 /// Frames of the trial's longest loss bursts that were sent while the CPU stalled.

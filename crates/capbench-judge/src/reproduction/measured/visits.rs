@@ -5,6 +5,7 @@
 use serde::Deserialize;
 
 use super::figure::{Figure, buffered};
+use crate::disturbed::is_disturbed_besides_speed;
 use crate::reproduction::{Cell, TableNote, Undecided};
 use crate::sustained::is_published_load_sent;
 use crate::thresholds::{ADVISED_VISITS, BUFFERED_SHARE};
@@ -74,7 +75,7 @@ impl<'t> Visits<'t> {
                 continue;
             }
             valid.push(trial);
-            if trial.disturbance.without_core_speed().reasons().is_empty() {
+            if !is_disturbed_besides_speed(trial) {
                 undisturbed.push(trial);
             }
         }

@@ -5,7 +5,7 @@ use capbench_judge::finding::Finding as Fact;
 use capbench_judge::finding::sweep::SweepFinding;
 use capbench_judge::finding::sweep::members::MembersLaw;
 use capbench_judge::finding::sweep::members_answer::{Scales, members_answers};
-use capbench_judge::finding::sweep::members_stop::StopFigures;
+use capbench_judge::finding::sweep::stop_figures::StopFigures;
 use capbench_judge::limit::Limit;
 use capbench_judge::sweep::scaling::Needed;
 use capbench_model::for_tests::setup;

@@ -1,6 +1,6 @@
 //! The words of `StopFigures`: why more members bring no more, with the figures that show it, and what to do about it.
 
-use capbench_judge::finding::sweep::members_stop::{MembersBusy, StopFigures};
+use capbench_judge::finding::sweep::stop_figures::{MembersBusy, StopFigures};
 use capbench_model::thresholds::SCALABILITY_NUMBERS;
 
 use super::percent_to_a_tenth;

@@ -1,7 +1,7 @@
 //! Each sentence about members, once; `stop` has the figures of what stops them.
 
 use capbench_judge::finding::sweep::members::MembersStop;
-use capbench_judge::finding::sweep::members_stop::StopFigures;
+use capbench_judge::finding::sweep::stop_figures::StopFigures;
 
 use super::{
     Constant, Limit, MembersAnswer, MembersGrowth, MembersLaw, MembersNeeded, MembersRate, Needed,

@@ -1,18 +1,64 @@
-//! The losses of each place along the path, by the counters that cover it.
+//! The ledger of a trial: how many frames each place along the path lost, and by which counters. [`Evidence::book`] books all places.
 
-use super::QueueAccount;
-use super::{Evidence, PeerQueue, UnreadFrames};
-use super::{LossesByReason, TracedLosses};
-use crate::ledger::Entry;
+use super::refused::Refused;
+use super::{Evidence, LossesByReason, PeerQueue, QueueAccount, TracedLosses, UnreadFrames};
+use crate::ledger::{Entry, Ledger};
 use crate::places::Place;
 use crate::sources::{
-    BeforeCounters, FilterSource, LinkSource, PathSource, Source, TransmitCounters, TransmitSource,
-    UnreadSource,
+    BacklogSource, BeforeCounters, FilterSource, LinkSource, PathSource, Source, TransmitCounters,
+    TransmitSource, UnreadSource,
 };
 
 impl Evidence {
+    /// Books the counts.
+    pub fn book(&self) -> Ledger {
+        let Refused { transmit, queue, backlog, backlog_part } = self.refused();
+        let transmit = self.transmit_entry(transmit);
+        let link_queue = self.link_queue_entry(queue, transmit.count);
+        let unseen = self.unseen_ends(backlog);
+        let xdp = self.xdp_entry(unseen);
+        let filter = self.filter_entry(backlog, xdp.count, unseen);
+        let backlog_source = BacklogSource { part: backlog_part, cpus: self.backlog_cpus.clone() };
+        let entries = vec![
+            Entry::new(Place::Unsent, Some(self.unsent), Source::Generator),
+            transmit,
+            link_queue,
+            self.path_entry(),
+            self.unless_method_counts(self.link_entry()),
+            self.driver_entry(),
+            Entry::new(Place::Backlog, backlog, Source::Backlog(backlog_source)),
+            self.unless_method_counts(xdp),
+            self.stack_entry(unseen),
+            self.unless_method_counts(filter),
+            self.entry_in_method(Place::FillRing),
+            self.entry_in_method(Place::Ring),
+            self.entry_in_method(Place::MethodQueue),
+            self.queue_entry(),
+            self.unread_entry(),
+            self.verified_entry(Place::Truncated, self.truncated),
+            self.verified_entry(Place::Corrupt, self.corrupt),
+        ];
+        Ledger::balance(self.sent, self.delivered, entries)
+    }
+
+    /// An entry, unless the method counts the losses of its place.
+    fn unless_method_counts(&self, entry: Entry) -> Entry {
+        match self.method.losses.iter().find(|loss| loss.place == entry.place) {
+            Some(loss) => Entry::new(loss.place, loss.count, Source::Method(loss.source.clone())),
+            None => entry,
+        }
+    }
+
+    /// A place inside the method: only the method can count its losses.
+    fn entry_in_method(&self, place: Place) -> Entry {
+        self.unless_method_counts(match self.method.without.contains(&place) {
+            true => Entry::new(place, Some(0), Source::NotInMethod),
+            false => Entry::new(place, None, Source::MethodReportsNone),
+        })
+    }
+
     /// Losses on the way out: the interface's counters, and the losses that they miss.
-    pub(super) fn transmit_entry(&self, counted: Option<u64>) -> Entry {
+    fn transmit_entry(&self, counted: Option<u64>) -> Entry {
         let counters = match (self.virtual_pair, self.peer_queue) {
             (true, PeerQueue::OfBuffers | PeerQueue::OfFrames) => TransmitCounters::FarQueueOnly,
             (true, PeerQueue::None) => TransmitCounters::LessBacklog,
@@ -38,7 +84,7 @@ impl Evidence {
 
     /// Frames that the queue of a polled veth refused or that its poll had not read when the trial ended. The link accepted
     /// them from the generator and did not receive them. There are never more than the queues' capacity.
-    pub(super) fn link_queue_entry(&self, refused: Option<u64>, transmit: Option<u64>) -> Entry {
+    fn link_queue_entry(&self, refused: Option<u64>, transmit: Option<u64>) -> Entry {
         /// `VETH_RING_SIZE` of drivers/net/veth.c.
         const FRAMES: u64 = 256;
         if !self.virtual_pair || self.peer_queue == PeerQueue::None {
@@ -61,7 +107,7 @@ impl Evidence {
     }
 
     /// Losses between the interfaces.
-    pub(super) fn path_entry(&self) -> Entry {
+    fn path_entry(&self) -> Entry {
         match &self.nic.path {
             Some(path) => Entry::new(Place::Path, path.count, path.source.clone()),
             None if self.virtual_pair => {
@@ -72,7 +118,7 @@ impl Evidence {
     }
 
     /// Losses of the receiving card.
-    pub(super) fn link_entry(&self) -> Entry {
+    fn link_entry(&self) -> Entry {
         match &self.nic.link {
             Some(link) => Entry::new(Place::Link, link.count, link.source.clone()),
             None => Entry::new(Place::Link, self.link_drops, Source::Link(LinkSource::LinkStatistics)),
@@ -80,7 +126,7 @@ impl Evidence {
     }
 
     /// Losses of the receiving driver.
-    pub(super) fn driver_entry(&self) -> Entry {
+    fn driver_entry(&self) -> Entry {
         match &self.nic.driver {
             Some(driver) => Entry::new(Place::Driver, driver.count, Source::Card(driver.counters.clone())),
             None if self.virtual_pair => Entry::new(Place::Driver, Some(0), Source::VethHasNoQueue),
@@ -89,7 +135,7 @@ impl Evidence {
     }
 
     /// Losses of XDP: in the driver by the driver's counters, behind it by the tracer.
-    pub(super) fn xdp_entry(&self, unseen: u64) -> Entry {
+    fn xdp_entry(&self, unseen: u64) -> Entry {
         let xdp = TracedLosses::xdp(self.traced.as_ref(), self.xdp_attached, unseen);
         let Some(driver) = &self.nic.xdp else {
             return Entry::new(Place::Xdp, xdp.count(), Source::Xdp(xdp));
@@ -106,7 +152,7 @@ impl Evidence {
 
     /// Drops of a socket filter, which no kernel counter counts. A private pair carries only the trial's frames. There the
     /// filter dropped the received frames that neither XDP nor stack lost and the socket did not accept.
-    pub(super) fn filter_entry(&self, backlog: Option<u64>, xdp: Option<u64>, unseen: u64) -> Entry {
+    fn filter_entry(&self, backlog: Option<u64>, xdp: Option<u64>, unseen: u64) -> Entry {
         let place = Place::Filter;
         if !self.filter_drops {
             return Entry::new(place, Some(0), Source::Filter(FilterSource::NoFilter));
@@ -129,7 +175,7 @@ impl Evidence {
     }
 
     /// Frames that the application's queue refused, or still contained at the end.
-    pub(super) fn queue_entry(&self) -> Entry {
+    fn queue_entry(&self) -> Entry {
         let Some(QueueAccount { length, refused, left }) = self.queue else {
             return Entry::new(Place::ApplicationQueue, Some(0), Source::NoQueue);
         };
@@ -138,7 +184,7 @@ impl Evidence {
 
     /// Frames in ring or socket at the end. The number is the difference of other counters, so it is limited to what fits there.
     /// Otherwise every uncounted loss of the method would appear here and never be unexplained.
-    pub(super) fn unread_entry(&self) -> Entry {
+    fn unread_entry(&self) -> Entry {
         let place = Place::Unread;
         match &self.unread {
             Some(UnreadFrames::Counted(count)) => {
@@ -162,7 +208,7 @@ impl Evidence {
     }
 
     /// Faulty frames that verification found; 0 if it did not examine them.
-    pub(super) fn verified_entry(&self, place: Place, found: u64) -> Entry {
+    fn verified_entry(&self, place: Place, found: u64) -> Entry {
         match &self.unverified {
             None => Entry::new(place, Some(found), Source::Verification),
             Some(because) => Entry::new(place, None, Source::Unverified { because: because.clone() }),
@@ -170,7 +216,7 @@ impl Evidence {
     }
 
     /// Losses of the stack in front of the capture point.
-    pub(super) fn stack_entry(&self, unseen: u64) -> Entry {
+    fn stack_entry(&self, unseen: u64) -> Entry {
         let Some(traced) = &self.traced else {
             let because = self.untraced.clone();
             return Entry::new(Place::Stack, None, Source::NotTraced { because });
@@ -183,7 +229,7 @@ impl Evidence {
     /// if the method leaves frames to the stack. On other links foreign frames end there, too, and cards drop frames for other
     /// addresses before. Frames that the capture accepted end behind it. With a program of generic XDP, every received frame ends
     /// in or behind the program; if tc consumes frames, without a program, every received frame ends in the stack or there.
-    pub(super) fn unseen_ends(&self, backlog: Option<u64>) -> u64 {
+    fn unseen_ends(&self, backlog: Option<u64>) -> u64 {
         let Some(traced) = self.traced.as_ref().filter(|_| self.virtual_pair && !self.method.takes_by_xdp())
         else {
             return 0;

@@ -1,6 +1,7 @@
-//! The highest load of a search: the rate that the generator reaches while the search's method captures. A search must not
-//! mistake the generator's limit for that of a capture method (RFC 9971 section 4.2: benchmark the tester first). The method
-//! captures as in every trial. So on a path where the load depends on the receiver, the maximum is a limit of both.
+//! The self-test of the generator: which rates it tries, and how often, until the highest load of a search is known. That load is the
+//! rate that the generator reaches while the search's method captures. A search must not mistake the generator's limit for that of a
+//! capture method (RFC 9971 section 4.2: benchmark the tester first). The method captures as in every trial. So on a path where the load
+//! depends on the receiver, the maximum is a limit of both.
 
 use capbench_frames::rates::Pps;
 
@@ -9,13 +10,13 @@ use crate::guards::line_rate;
 use capbench_judge::search::maximum::{Rate, most, rates};
 use capbench_judge::search::{End, MaximumLoad, MaximumSource, Overload, SearchPlan, SelfTest, Try};
 use capbench_judge::thresholds::{
-    EQUAL_TRIES, GENERATOR_RATE_TRIES, LOWERED_RATE, MAXIMUM_RATE_PRECISION, MAXIMUM_RATE_TRIALS,
-    UNPACED_TRIALS,
+    EQUAL_GENERATOR_TRIES, EQUAL_TRIES, GENERATOR_RATE_TRIES, LOWERED_RATE, MAXIMUM_RATE_PRECISION,
+    MAXIMUM_RATE_TRIALS, UNPACED_TRIALS,
 };
 use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// The generator's limit in a trial at maximum load, up to the line rate.
-pub(super) fn of_overload(plan: &SearchPlan, overload: Overload) -> MaximumLoad {
+pub(super) fn maximum_of_overload(plan: &SearchPlan, overload: Overload) -> MaximumLoad {
     let Overload { offered_pps, load_depends, .. } = overload;
     let line = plan.line_rate_pps.filter(|line| line_rate::is_reached(*line, offered_pps.get()));
     let source = source(line.is_some(), load_depends);
@@ -41,7 +42,7 @@ pub(super) fn fewest_trials() -> u32 {
 
 /// Measures the generator at full speed, then at that rate by plan, and then in the middle between the highest sustained and
 /// the lowest unsustained rate.
-pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<MaximumLoad, Halt> {
+pub(super) fn maximum_load(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<MaximumLoad, Halt> {
     let duration = plan.self_test_trial();
     let mut tries: Vec<Try> = Vec::new();
     for _ in 0..UNPACED_TRIALS {
@@ -82,7 +83,7 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
 fn is_decided(rate: &Rate) -> bool {
     rate.held
         || rate.offered.len() >= GENERATOR_RATE_TRIES
-        || (rate.offered.len() > 1 && rate.spread() <= EQUAL_TRIES)
+        || (rate.offered.len() >= EQUAL_GENERATOR_TRIES && rate.spread() <= EQUAL_TRIES)
 }
 
 /// The rate of the next try; `None` if the highest sustained rate is known.

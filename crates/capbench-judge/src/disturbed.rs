@@ -1,0 +1,17 @@
+//! Whether the host disturbed so many of some trials that they are no evidence together: a ranking is not certain, a comparison of runs
+//! is in doubt, a claim of a publication remains open.
+
+use capbench_model::trial::TrialResult;
+
+use crate::thresholds::DISTURBED_TRIALS;
+
+/// Whether so many of these trials are disturbed that none of them counts.
+pub(crate) fn are_disturbed(disturbed: usize, trials: usize) -> bool {
+    disturbed as f64 > DISTURBED_TRIALS * trials as f64
+}
+
+/// Whether other work on the host or its hardware disturbed a trial. A slow CPU does not count: where a hypervisor slows its guests, every
+/// second trial is slow, and comparisons are of trials whose CPUs were equally slow.
+pub(crate) fn is_disturbed_besides_speed(trial: &TrialResult) -> bool {
+    !trial.disturbance.without_core_speed().reasons().is_empty()
+}
