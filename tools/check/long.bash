@@ -13,7 +13,7 @@ lengthy() {
 # The tests of unit, those of filters against the kernel's, and random requests to the OTG server, with more random cases of each.
 properties() {
   local -x PROPTEST_CASES=${CAPBENCH_CASES:-2000}
-  tests_in_two_rows --skip root_ --skip lengthy_
+  tests_in_rows rows_of_unit --skip root_ --skip lengthy_
   local passed=$tests_passed
   tests filter:: random_requests:: --skip lengthy_
   note_tests $((passed + tests_passed))

@@ -67,19 +67,43 @@ tests() {
   [ "$tests_passed" -gt 0 ] || complain "no test ran"
 }
 
-# The same for tests that measure nothing: those of the libraries run beside those of the folders `tests`. cargo starts one binary
-# when another has ended, so that a binary whose last test takes long leaves a CPU idle.
-tests_in_two_rows() {
-  local code=0 libraries
+# The same in rows that run at the same time: cargo starts one binary when another has ended, so that a binary whose last test takes
+# long, or waits, would leave a CPU idle. A row is the number of its tests at a time for each CPU, and its targets.
+#
+# Of tests without privilege: those of the libraries; those of reports, most of which are in a browser; the other folders `tests`.
+rows_of_unit=("1 --lib --bins" "1 --test r*" "1 --test [!r]*")
+# Of tests of root, which wait most of the time: those called `all`, four fifths of them, and the others.
+rows_of_root=("2 --lib --bins --test [!a]*" "4 --test a*")
+
+# tests_in_rows ROWS [FLAG]...: what the last row prints is shown as it comes.
+tests_in_rows() {
+  local -n rows=$1
+  local code=0 row running=() last
+  shift
   compiled || return
-  printed "$work/run-libraries" --no-fail-fast --workspace --locked --lib --bins -- "$@" --show-output >"$work/libraries" &
-  libraries=$!
-  printed "$work/run" --no-fail-fast --workspace --locked --test '*' -- "$@" --show-output || code=$?
-  wait "$libraries" || code=$?
-  cat "$work/libraries"
-  cat "$work/run-libraries" >>"$work/run"
+  rm -f "$work"/run-*
+  last=$((${#rows[@]} - 1))
+  for ((row = 0; row < last; row++)); do
+    row_of_tests "$row" "${rows[row]}" "$@" >"$work/shown-$row" &
+    running+=($!)
+  done
+  row_of_tests "$last" "${rows[last]}" "$@" || code=$?
+  for row in "${!running[@]}"; do
+    wait "${running[row]}" || code=$?
+    cat "$work/shown-$row"
+  done
+  cat "$work"/run-* >"$work/run"
   judge "$work/run" "$code" || return
   [ "$tests_passed" -gt 0 ] || complain "no test ran"
+}
+
+# row_of_tests NUMBER ROW [FLAG]...: the tests of one row.
+row_of_tests() {
+  local number=$1 words
+  read -ra words <<<"$2"
+  shift 2
+  RUST_TEST_THREADS=$((words[0] * $(nproc))) \
+    printed "$work/run-$number" --no-fail-fast --workspace --locked "${words[@]:1}" -- "$@" --show-output
 }
 
 # Lines of capbench-testing, with the tests that printed them: those that were not run, or not in full.

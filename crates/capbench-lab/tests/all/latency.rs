@@ -26,8 +26,8 @@ fn setup(method: &str, retire_timeout: Duration) -> Setup {
 }
 
 /// Long enough for several blocks of the longest timeout here.
-const LONG: Duration = Duration::from_millis(500);
-const SHORT: Duration = Duration::from_millis(200);
+const LONG: Duration = Duration::from_millis(350);
+const SHORT: Duration = Duration::from_millis(120);
 
 /// A trial during which nobody set the host's clock, or `None` where somebody sets it all the time: an agent of a virtual
 /// machine moves it in small steps for minutes after a pause. A trial that says so has no legs, and the account of its clocks,

@@ -88,7 +88,7 @@ fn root_every_method_records_every_frame_once() {
 
 #[test]
 fn root_alone_several_ports_become_one_stream_in_order() {
-    const SENT: u64 = 5_000;
+    const SENT: u64 = 2_500;
     let Some((folder, spaces)) = test_bed() else { return };
     spaces.add_pairs(2);
     let load = HostLoad::watch();

@@ -1,125 +1,56 @@
-//! A browser without a window, driven over its DevTools protocol (<https://chromedevtools.github.io/devtools-protocol/>).
-//!
-//! Messages are JSON, each ended by a 0 byte, on descriptors 3 and 4 of the browser; a shell makes these of its standard input
-//! and output.
+//! A tab of the browser that shows a page, and what a test does with it.
 
-use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
+use capbench_testing::Scratch;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// How long the browser may take for one answer: far longer than it needs on a slow host.
-const PATIENCE: Duration = Duration::from_secs(60);
-const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+use super::browser::{Browser, Session};
 
-/// A tab that shows a page. Each tab has a browser process.
+/// A tab that shows a page. It shares the browser's process with other tabs, but no storage.
 pub struct Tab {
-    browser: Child,
-    /// Commands to the browser.
-    commands: ChildStdin,
-    /// Answers and events of the browser.
-    messages: Receiver<Value>,
-    /// The number of the last command.
-    last_id: u64,
-    /// The session of the tab, once the browser is attached to it.
-    session: Option<String>,
+    browser: Arc<Browser>,
+    /// Number of the tab's own profile.
+    context: Value,
+    session: Session,
     /// Events since the page was loaded: requests of the page, errors, loads.
     pub events: Vec<Value>,
     /// The page's address.
     pub address: String,
-    /// The page, the browser's profile and its log.
+    /// The page.
     files: Scratch,
-}
-
-/// The browser; without one the test is skipped with a message.
-fn program() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    for folder in std::env::split_paths(&path) {
-        for name in NAMES {
-            let file = folder.join(name);
-            if file.is_file() {
-                return Some(file);
-            }
-        }
-    }
-    missing(format_args!("{} (package chromium)", NAMES.join(" or ")));
-    None
-}
-
-fn is_root() -> bool {
-    fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0)
 }
 
 impl Tab {
     /// Opens a page; `None` without a browser.
     pub fn open(page: &str) -> Option<Self> {
-        let mut tab = Self::start()?;
+        let mut tab = Self::empty()?;
         tab.write_and_load(page);
         Some(tab)
     }
 
-    /// Starts a browser with an empty tab.
-    fn start() -> Option<Self> {
-        let program = program()?;
-        let files = Scratch::below(Path::new(env!("CARGO_TARGET_TMPDIR")));
-        let mut command = Command::new("sh");
-        command.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"]).arg(program);
-        command.args(["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu"]);
-        command.args([
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-dev-shm-usage",
-        ]);
-        command.arg(format!("--user-data-dir={}", files.join("profile").display()));
-        if is_root() {
-            // Chromium has no sandbox for root.
-            command.arg("--no-sandbox");
-        }
-        let log = fs::File::create(files.join("log")).unwrap();
-        let mut browser =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().expect("sh runs");
-        let commands = browser.stdin.take().unwrap();
-        let messages = listen(browser.stdout.take().unwrap());
-        let mut tab = Self {
-            browser,
-            commands,
-            messages,
-            last_id: 0,
-            session: None,
-            events: Vec::new(),
-            address: String::new(),
-            files,
-        };
-        if tab.cannot_sandbox() {
-            let log = tab.log();
-            let reason = log.lines().next().unwrap_or_default();
-            cannot_have(HostLimit::UserNamespaces, format_args!("Chromium has no sandbox: {reason}"));
-            return None;
-        }
-        let target = tab.call("Target.createTarget", json!({ "url": "about:blank" }));
+    /// Opens an empty tab.
+    fn empty() -> Option<Self> {
+        let browser = Browser::running()?;
+        let context = browser.call("Target.createBrowserContext", json!({}))["browserContextId"].take();
+        let wanted = json!({ "url": "about:blank", "browserContextId": context, "newWindow": true });
+        let target = browser.call("Target.createTarget", wanted);
         let attached =
-            tab.call("Target.attachToTarget", json!({ "targetId": target["targetId"], "flatten": true }));
-        tab.session = attached["sessionId"].as_str().map(Into::into);
+            browser.call("Target.attachToTarget", json!({ "targetId": target["targetId"], "flatten": true }));
+        let session = browser.session(attached["sessionId"].as_str().unwrap());
+        let files = Scratch::below(Path::new(env!("CARGO_TARGET_TMPDIR")));
+        let mut tab = Self { browser, context, session, events: Vec::new(), address: String::new(), files };
         for domain in ["Page", "Runtime", "Log", "Network"] {
             tab.call(&format!("{domain}.enable"), json!({}));
         }
+        // Its page has the keyboard although other tabs are open.
+        tab.call("Emulation.setFocusEmulationEnabled", json!({ "enabled": true }));
         tab.size(1280, 900);
         Some(tab)
-    }
-
-    /// Whether the browser ended because it may not make the namespaces of its sandbox, as ordinary users in many containers.
-    fn cannot_sandbox(&mut self) -> bool {
-        let sent = self.commands.write_all(b"{\"id\":0,\"method\":\"Browser.getVersion\"}\0");
-        let answers = sent.is_ok() && self.messages.recv_timeout(PATIENCE).is_ok();
-        !answers && self.log().contains("sandbox")
     }
 
     fn write_and_load(&mut self, page: &str) {
@@ -136,12 +67,25 @@ impl Tab {
         self.events.clear();
         let navigation = self.call("Page.navigate", json!({ "url": address }));
         assert!(navigation.get("errorText").is_none(), "{navigation}");
-        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
-            let event = self.next_message("an event");
+        while !self.is_loaded(&navigation["loaderId"]) {
+            let event = self.session.next_message("an event");
             self.events.push(event);
         }
         self.frame();
         began.elapsed()
+    }
+
+    /// Whether the page of a navigation is loaded: not the empty one before it.
+    fn is_loaded(&self, navigation: &Value) -> bool {
+        let mut is_shown = false;
+        for event in &self.events {
+            match event["method"].as_str() {
+                Some("Page.frameNavigated") => is_shown = event["params"]["frame"]["loaderId"] == *navigation,
+                Some("Page.loadEventFired") if is_shown => return true,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Sets width and height of the window, in CSS pixels.
@@ -291,34 +235,7 @@ impl Tab {
 
     /// Calls a method of the protocol and waits for its result.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
-        self.last_id += 1;
-        let id = self.last_id;
-        let mut message = json!({ "id": id, "method": method, "params": params });
-        if let Some(session) = &self.session {
-            message["sessionId"] = json!(session);
-        }
-        let mut bytes = message.to_string().into_bytes();
-        bytes.push(0);
-        self.commands.write_all(&bytes).unwrap_or_else(|error| panic!("{method}: {error}; {}", self.log()));
-        loop {
-            let mut answer = self.next_message(method);
-            if answer["id"] == id {
-                assert!(answer.get("error").is_none(), "{method}: {answer}");
-                return answer["result"].take();
-            }
-            self.events.push(answer);
-        }
-    }
-
-    /// The next message of the browser; `wanted` is what the caller waits for.
-    fn next_message(&self, wanted: &str) -> Value {
-        self.messages
-            .recv_timeout(PATIENCE)
-            .unwrap_or_else(|error| panic!("{wanted}: {error}; {}", self.log()))
-    }
-
-    fn log(&self) -> String {
-        fs::read_to_string(self.files.join("log")).unwrap_or_default()
+        self.session.call(method, params, &mut self.events)
     }
 }
 
@@ -331,27 +248,8 @@ pub struct Rectangle {
     pub height: f64,
 }
 
-/// Messages from the browser, until it ends.
-fn listen(from: ChildStdout) -> Receiver<Value> {
-    let (sender, receiver) = channel();
-    thread::spawn(move || {
-        for message in BufReader::new(from).split(0) {
-            let Ok(message) = message else { break };
-            let Ok(message) = serde_json::from_slice(&message) else { break };
-            if sender.send(message).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
-}
-
 impl Drop for Tab {
     fn drop(&mut self) {
-        // The browser ends its processes when it is asked to; it is killed if it takes too long.
-        let _ = self.commands.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
-        while self.messages.recv_timeout(Duration::from_secs(10)).is_ok() {}
-        let _ = self.browser.kill();
-        let _ = self.browser.wait();
+        self.browser.send("Target.disposeBrowserContext", json!({ "browserContextId": self.context }));
     }
 }
