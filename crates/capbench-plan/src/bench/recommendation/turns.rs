@@ -391,7 +391,7 @@ fn the_right_method_is_certain_on_shared_hosts_and_no_wrong_one() {
 fn each_of_three_frame_sizes_gets_an_answer_in_the_time_of_one() {
     const SIZES: [u16; 3] = [64, 512, 1518];
     let mut tally = Tally::default();
-    for seed in SEED..SEED + 40 {
+    for seed in SEED..SEED + 20 {
         let host = Host::from_seed(seed);
         let outcome = host.bench(WHOLE, &SIZES);
         let spent: f64 = outcome.trials.iter().map(TrialResult::spent_s).sum();
@@ -409,9 +409,12 @@ fn each_of_three_frame_sizes_gets_an_answer_in_the_time_of_one() {
             assert!(ranking.methods.iter().all(|ranked| ranked.cost.is_some()), "{octets} B with {host:?}");
             // At least the rate of the best method is searched.
             let first = ranking.find(&turns.methods[0].method).unwrap();
-            let status = first.lossless.status;
-            let is_searched = first.lossless.searched_to.is_some() || status == SustainedStatus::AtLeast;
-            assert!(is_searched, "{octets} B with {host:?}: {first:?}");
+            let is_searched = outcome.searches.iter().any(|search| {
+                search.method.as_ref() == Some(&first.method)
+                    && search.frame_size.as_ref() == Some(&ranking.frame_size)
+            });
+            let is_at_generator = first.lossless.status == SustainedStatus::AtLeast;
+            assert!(is_searched || is_at_generator, "{octets} B with {host:?}: {first:?}");
             tally.add(&host, ranking);
         }
     }
