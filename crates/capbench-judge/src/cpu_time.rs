@@ -118,14 +118,14 @@ fn mean(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 /// Trials of one set-up that compare its methods at one load.
 #[derive(Clone, Debug)]
 pub struct AtLoad<'t> {
-    /// The trials that delivered the whole load; all of them if none did, or if they are in turns.
+    /// The trials that delivered the whole load; all of them if none did.
     pub trials: Vec<&'t TrialResult>,
     /// Whether they delivered it. If not, the times include the cost of lost packets.
     pub is_sustained: bool,
 }
 
 /// The trials of a set-up that compare its methods: those at the lowest common load, because a load that a method did not sustain
-/// was lowered. Without a common load and a load of the user, those in turns. Else those of each load.
+/// was lowered. Without a common load, those of each load.
 pub fn compared<'t>(trials: &[&'t TrialResult]) -> Vec<AtLoad<'t>> {
     let mut common_pps: Option<f64> = None;
     for trial in trials {
@@ -137,26 +137,11 @@ pub fn compared<'t>(trials: &[&'t TrialResult]) -> Vec<AtLoad<'t>> {
         let at_common = trials.iter().filter(|trial| trial.intended_pps == common_pps);
         return vec![AtLoad::of_trials(at_common.copied().collect())];
     }
-    if !trials.iter().any(|trial| trial.phase == Phase::FixedLoad)
-        && let Some(in_turns) = in_turns(trials)
-    {
-        return vec![in_turns];
-    }
     let mut compared = Vec::new();
-    let longer = trials.iter().copied().filter(|trial| trial.phase != Phase::Turns);
-    for (_, trials) in by_key(longer, |trial| (trial.intended_pps, trial.load)) {
+    for (_, trials) in by_key(trials.iter().copied(), |trial| (trial.intended_pps, trial.load)) {
         compared.push(AtLoad::of_trials(trials));
     }
     compared
-}
-
-/// The trials in turns at the load that has most of them; of several such loads at the last. `None` without such trials.
-fn in_turns<'t>(trials: &[&'t TrialResult]) -> Option<AtLoad<'t>> {
-    let in_turns = trials.iter().copied().filter(|trial| trial.phase == Phase::Turns);
-    let loads = by_key(in_turns, |trial| trial.intended_pps);
-    let (_, most) = loads.into_iter().max_by_key(|(_, trials)| trials.len())?;
-    // The load is one that the best method just misses.
-    Some(AtLoad { trials: most, is_sustained: false })
 }
 
 impl<'t> AtLoad<'t> {
@@ -255,20 +240,5 @@ mod tests {
         let [lossy, sustained] = &compared(&each.each_ref())[..] else { panic!("two loads") };
         assert_eq!((numbers(lossy), lossy.is_sustained), (vec![1, 3], false));
         assert_eq!((numbers(sustained), sustained.is_sustained), (vec![2], true));
-    }
-
-    #[test]
-    fn methods_that_took_turns_are_compared_in_these() {
-        let bench = [
-            trial(1, Phase::BestEffort, "500", 40),
-            trial(2, Phase::Turns, "300", 10),
-            trial(3, Phase::Turns, "200", 0),
-            trial(4, Phase::Turns, "200", 10),
-        ];
-        let [at_load] = &compared(&bench.each_ref())[..] else { panic!("one load") };
-        assert_eq!((numbers(at_load), at_load.is_sustained), (vec![3, 4], false));
-        let fixed = trial(5, Phase::FixedLoad, "200", 0);
-        let [at_load] = &compared(&[&bench[2], &fixed])[..] else { panic!("one load") };
-        assert_eq!((numbers(at_load), at_load.is_sustained), (vec![5], true), "a load of the user");
     }
 }

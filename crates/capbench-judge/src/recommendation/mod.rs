@@ -7,7 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `bounds` | the limits of one method: what its trials and its search show |
-//! | `cost` | CPU time per packet at the load at which methods are compared |
+//! | `cost` | CPU time per packet at the equal load |
 //! | `limiting` | what limits the rate of a row, and whether the order follows the rates |
 //! | `rank` | the order of the methods of one set-up, and what is certain about it |
 //! | `choice` | the best of several methods with equal limits |
@@ -86,8 +86,7 @@ pub struct Ranking {
     /// limits differ by more than twice this share are distinguished on a quiet host. Absent if no search ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<f64>,
-    /// The load at which CPU time is compared, in frames per second: one that all sustain, else that of trials in turns. Absent if there
-    /// was none.
+    /// The load at which CPU time is compared, in frames per second. Absent if no load was sustained by all that were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equal_load_pps: Option<f64>,
     /// Which method is best at one load, by trials in turns. Absent if there were none, and in older files.
@@ -114,7 +113,7 @@ pub struct Ranked {
     pub lossless: Sustained,
     /// The highest load at which it loses up to 0.1 % of the frames.
     pub nearly_lossless: Sustained,
-    /// CPU time per packet at the load at which methods are compared; absent if it was not measured there.
+    /// CPU time per packet at the equal load; absent if it was not measured there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// What limits it without loss; the generator if no load showed its own limit.
@@ -170,8 +169,7 @@ pub enum SustainedStatus {
     Unknown,
 }
 
-/// CPU time per packet at the load at which methods are compared, in nanoseconds. Medians of the visits; of trials in turns, of the
-/// half of them that cost less, because noise adds to a cost.
+/// CPU time per packet at the equal load, in nanoseconds. Medians of the visits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cost {
     /// Time of the application: the middle of the interval that contains it. Absent if unknown.
@@ -292,10 +290,8 @@ impl Scene {
 /// One method in one set-up.
 struct Entrant<'r> {
     method: &'r SavedMethod,
-    /// Its trials, without the invalid ones and those in turns.
+    /// Its trials, without the invalid ones.
     trials: Vec<&'r TrialResult>,
-    /// Its valid trials in turns. They are too short to show what it sustains.
-    in_turns: Vec<&'r TrialResult>,
     searches: Vec<&'r SearchOutcome>,
 }
 
@@ -304,11 +300,8 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
     let question = question_of_bench(trials)?;
     let mut rankings = Vec::new();
     for SceneTrials { scene, trials } in scenes_in_order(trials) {
-        let turns = turns::judged(&trials);
-        let judged = turns.as_ref().filter(|turns| turns.judged_rounds > 0);
-        let turns_pps = judged.map(|turns| turns.load_pps);
-        let mut ranking = rank::ranking(question, &scene, &entrants(&trials, searches), turns_pps);
-        if let Some(turns) = turns {
+        let mut ranking = rank::ranking(question, &scene, &entrants(&trials, searches));
+        if let Some(turns) = turns::judged(&trials) {
             ranking.decide_by(turns);
         }
         ranking.add_settling_command(question);
@@ -397,9 +390,9 @@ fn entrants<'r>(trials: &[&'r TrialResult], searches: &'r [SearchOutcome]) -> Ve
     for (method, mut trials) in by_key(trials.iter().copied(), |trial| &trial.profile.method) {
         let profile = &trials[0].profile;
         let searches = searches.iter().filter(|search| is_search_of(search, profile)).collect();
-        trials.retain(|trial| trial.verdict != Verdict::Invalid);
-        let (in_turns, trials) = trials.into_iter().partition(|trial| trial.phase == Phase::Turns);
-        entrants.push(Entrant { method, trials, in_turns, searches });
+        // Trials in turns are too short to show what a method sustains.
+        trials.retain(|trial| trial.verdict != Verdict::Invalid && trial.phase != Phase::Turns);
+        entrants.push(Entrant { method, trials, searches });
     }
     entrants
 }

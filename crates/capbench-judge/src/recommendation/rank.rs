@@ -9,27 +9,23 @@ use crate::thresholds::{
 use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key;
-use capbench_model::trial::Phase;
 
 use super::bounds::first_failed;
 use super::choice::Choice;
-use super::cost::ComparedAt;
+use super::cost::equal_load;
 use super::{
     Because, Certainty, Conclusion, Cost, Entrant, Question, Ranked, Ranking, Scene, Sustained,
     SustainedStatus,
 };
 
-/// Ranks the methods of one set-up. `turns_pps` is the load of trials in turns, if these were judged.
-pub(super) fn ranking(
-    question: Question,
-    scene: &Scene,
-    entrants: &[Entrant<'_>],
-    turns_pps: Option<f64>,
-) -> Ranking {
-    let compared_at = ComparedAt::from_entrants(question, entrants, turns_pps);
+/// Ranks the methods of one set-up.
+pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>]) -> Ranking {
+    let equal_load_pps = match question {
+        Question::CheapestAt { pps } => Some(pps),
+        Question::HighestRate => equal_load(entrants),
+    };
     let Scene { frame_size, placement, work } = scene.clone();
-    let mut methods: Vec<Ranked> = entrants.iter().map(|entrant| ranked(entrant, compared_at)).collect();
-    leave_untried_unknown(&mut methods, entrants);
+    let mut methods: Vec<Ranked> = entrants.iter().map(|entrant| ranked(entrant, equal_load_pps)).collect();
     let mut sent_pps: Option<f64> = None;
     if let Question::CheapestAt { pps } = question {
         for method in &mut methods {
@@ -54,29 +50,10 @@ pub(super) fn ranking(
         placement,
         work,
         precision,
-        equal_load_pps: compared_at.map(ComparedAt::pps),
+        equal_load_pps,
         turns: None,
         methods: ranked,
         conclusion,
-    }
-}
-
-/// Methods that took turns, and else ran only at maximum load, were not tried at a load that they may sustain: the time did not suffice
-/// for their searches. What they sustain is unknown. Where no method sustained a load, that is all that is known of any.
-fn leave_untried_unknown(methods: &mut [Ranked], entrants: &[Entrant<'_>]) {
-    if !methods.iter().any(|ranked| shown(&ranked.lossless).is_some()) {
-        return;
-    }
-    for (ranked, entrant) in methods.iter_mut().zip(entrants) {
-        let is_untried = entrant.trials.iter().all(|trial| trial.phase == Phase::BestEffort);
-        if entrant.in_turns.is_empty() || !is_untried {
-            continue;
-        }
-        for known in [&mut ranked.lossless, &mut ranked.nearly_lossless] {
-            if known.lower_pps.is_none() {
-                known.status = SustainedStatus::Unknown;
-            }
-        }
     }
 }
 
@@ -101,7 +78,7 @@ fn highest(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 }
 
 /// The figures of a method, not yet ranked.
-fn ranked(entrant: &Entrant<'_>, compared_at: Option<ComparedAt>) -> Ranked {
+fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
     let lossless = Sustained::from_entrant(entrant, 0.0);
     let failed = first_failed(entrant);
     Ranked {
@@ -116,7 +93,7 @@ fn ranked(entrant: &Entrant<'_>, compared_at: Option<ComparedAt>) -> Ranked {
         lost_at: failed.and_then(|trial| trial.losses().first().map(|(place, _)| *place)),
         nearly_lossless: Sustained::from_entrant(entrant, NEARLY_LOSSLESS_RATIO),
         lossless,
-        cost: compared_at.and_then(|compared_at| Cost::of_entrant(entrant, compared_at)),
+        cost: equal_load_pps.and_then(|pps| Cost::at(entrant, pps)),
         trials: entrant.trials.len() as u32,
         disturbed: entrant.trials.iter().filter(|trial| !trial.disturbance.reasons().is_empty()).count()
             as u32,

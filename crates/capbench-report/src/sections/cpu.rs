@@ -2,7 +2,7 @@
 
 use capbench_judge::cpu_time::{AtLoad, CpuParts, compared};
 use capbench_judge::sweep::SweepOutcome;
-use capbench_model::trial::{Phase, TrialResult};
+use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
 use super::ledger_layers::PlacedTrials;
@@ -11,11 +11,11 @@ use super::parts::{
 };
 use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
-use crate::naming::{Numbered, Scene, compared as compared_trials, is_sound, load};
+use crate::naming::{Numbered, Scene, is_sound, load};
 
 const TEXT: &str = "Application time is what the scheduler charges to its thread, verification of every frame included; kernel time is softirq \
-                    and interrupt time, in steps of 10 ms where it is not traced. Where packets are lost, a packet that is lost late costs as much \
-                    as one that is delivered.";
+                    and interrupt time, in steps of 10 ms where it is not traced. Costs are compared at a sustained load: where packets \
+                    are lost, a packet that is lost late costs as much as one that is delivered.";
 const SAMPLED: &str = "Where application and kernel share a CPU, and its kernel only samples at its timer tick which of them runs or other work \
                        ran on it, the application's time is known as a range. What may belong to either is a separate layer between the two.";
 
@@ -83,21 +83,10 @@ fn median_sum(placed: &PlacedTrials<'_>) -> Point {
     estimated(placed.x, sums.and_then(Estimate::of).as_ref(), placed.numbers())
 }
 
-/// Trials of a bench that can compare costs.
-fn trials_with_costs(results: &Results) -> Vec<&TrialResult> {
-    let mut trials = bench_trials(results);
-    for trial in compared_trials(results) {
-        if trial.phase == Phase::Turns && is_sound(trial) {
-            trials.push(trial);
-        }
-    }
-    trials
-}
-
-/// The methods of each scene: at their common load, else in turns; without either, a chart for each load.
+/// The methods of each scene: at their common load; without one, a chart for each load.
 fn bench_charts(results: &Results) -> Vec<Chart> {
     let mut charts = Vec::new();
-    for (scene, trials) in by_key(trials_with_costs(results), |trial| Scene::from_trial(trial)) {
+    for (scene, trials) in by_key(bench_trials(results), |trial| Scene::from_trial(trial)) {
         for at_load in compared(&trials) {
             charts.push(load_chart(&scene, &trials, &at_load));
         }
@@ -125,7 +114,7 @@ fn load_chart(scene: &Scene, scene_trials: &[&TrialResult], at_load: &AtLoad<'_>
         groups.push(trials);
     }
     let note = if !*is_sustained {
-        Some("Not every trial here sustained its load: times are per delivered packet, and include the cost of lost ones.".into())
+        Some("No trial here sustained its load: times are per delivered packet, and include the cost of lost ones.".into())
     } else if !missing.is_empty() {
         Some(format!("Did not sustain this load, or had no trial at it: {}.", missing.join(", ")))
     } else {

@@ -6,8 +6,7 @@ use capbench_model::for_tests::{measured, profile};
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
 use super::{BelowBy, RelationToFirst, Turns, judged};
-use crate::recommendation::{Because, Certainty, Conclusion, SustainedStatus, recommend};
-use capbench_model::saved::SavedMethod;
+use crate::recommendation::{Because, Certainty, Conclusion, recommend};
 
 /// What a method does in every round.
 #[derive(Clone, Copy)]
@@ -74,31 +73,6 @@ fn a_method_that_captures_less_is_below_and_the_factor_of_its_loss_is_known() {
     let lost = turns.loss_factor(&"recv".into()).unwrap();
     assert!((15.0..30.0).contains(&lost), "about 30 % and 1.5 %: {lost}");
     assert!(turns.are_decided() && turns.methods.iter().all(|method| method.is_decided == Some(true)));
-}
-
-#[test]
-fn what_a_method_without_a_search_sustains_is_unknown() {
-    let lossy = Method { name: "recv", captured: 70_000, app_ns: 90.0 };
-    let mut trials = rounds(&[lossy, V3], 6, 0.01);
-    let number = trials.len() as u32;
-    for (nth, (method, phase, lost)) in [
-        ("recv", Phase::BestEffort, 50_000),
-        ("packet-v3", Phase::BestEffort, 20_000),
-        ("packet-v3", Phase::Confirmation, 0),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let load =
-            if phase == Phase::BestEffort { Load::Maximum } else { Load::Rate("90k".parse().unwrap()) };
-        let second = Duration::from_secs(1);
-        let measured = measured(100_000, 100_000, 100_000 - lost, lost);
-        trials.push(measured.result(number + 1 + nth as u32, phase, &profile(method), load, second));
-    }
-    let ranking = recommend(&trials, &[]).unwrap().rankings.remove(0);
-    let status = |name: &str| ranking.find(&SavedMethod::from(name)).unwrap().lossless.status;
-    assert_eq!(status("recv"), SustainedStatus::Unknown, "{ranking:?}");
-    assert_eq!(status("packet-v3"), SustainedStatus::Between, "{ranking:?}");
 }
 
 #[test]
