@@ -46,7 +46,6 @@ use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 use progress::Progress;
 pub use search_plan::Searching;
-use searching::are_judged;
 
 /// What a bench runs.
 #[derive(Clone, Debug)]
@@ -312,15 +311,19 @@ impl BenchPlan {
             }
         }
         let at_maximum = session.spent - begun;
-        let ran = measured.iter().map(|one| one.setup.clone()).collect();
-        let stretches = vec![Stretch { setups: ran, load: Load::Maximum, phase: Phase::BestEffort }];
-        let mut opened = Opened { measured, stretches };
+        let ran: Vec<Setup> = measured.iter().map(|one| one.setup.clone()).collect();
+        let at_maximum_load = Stretch { setups: ran.clone(), load: Load::Maximum, phase: Phase::BestEffort };
+        let mut opened = Opened { measured, stretches: vec![at_maximum_load] };
+        let mut cost_load = None;
         if let Some(time) = self.time_for_turns(at_maximum, progress, session) {
-            self.take_turns(&opened.measured, time, session)?;
+            cost_load = self.take_turns(&opened.measured, time, session)?;
         }
         session.take_turns(false);
-        if self.searches_after_all_turns() && !session.stopped && !are_judged(&opened.measured, session) {
-            self.add_common_load(&mut opened, progress, session)?;
+        if let Some(load) = cost_load {
+            // Turns have compared the costs.
+            opened.stretches.push(Stretch { setups: ran, load: Load::Rate(load), phase: Phase::CommonLoad });
+        } else if self.searches_after_all_turns() && !session.stopped {
+            opened.stretches.extend(self.common_load(&opened.measured, progress, session)?);
         }
         Ok(opened)
     }
@@ -338,20 +341,10 @@ impl BenchPlan {
         if let Some(searching) = &self.searching {
             self.search(searching, &mut opened.measured, progress, session)?;
         }
-        if !session.stopped {
-            self.add_common_load(opened, progress, session)?;
+        let has_common_load = opened.stretches.iter().any(|stretch| stretch.phase == Phase::CommonLoad);
+        if !session.stopped && !has_common_load {
+            opened.stretches.extend(self.common_load(&opened.measured, progress, session)?);
         }
-        Ok(())
-    }
-
-    fn add_common_load(
-        &self,
-        opened: &mut Opened,
-        progress: &mut Progress,
-        session: &mut Session<'_>,
-    ) -> Result<()> {
-        let common = self.common_load(&opened.measured, progress, session)?;
-        opened.stretches.extend(common);
         Ok(())
     }
 

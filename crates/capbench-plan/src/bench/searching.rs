@@ -143,11 +143,6 @@ fn judged_turns(measured: &[Measured], session: &Session<'_>) -> Option<Turns> {
     turns::judged(&trials).filter(|turns| turns.judged_rounds > 0)
 }
 
-/// Whether trials in turns compare the methods of a set-up.
-pub(super) fn are_judged(measured: &[Measured], session: &Session<'_>) -> bool {
-    judged_turns(measured, session).is_some()
-}
-
 /// The place of a method in turns, the best one first. Methods without a place come last.
 fn place_in_turns(one: &Measured, turns: &Turns) -> usize {
     let place = turns.methods.iter().position(|in_turns| in_turns.method == one.setup.method);

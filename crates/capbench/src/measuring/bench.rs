@@ -232,7 +232,7 @@ impl Plan for Bench {
             Some(rate) => format!("{} packets/s", grouped(rate.get())),
             None if self.plan.searching.is_none() => "maximum load, then one that all sustain".into(),
             None if self.plan.turns.is_some() => {
-                "maximum load, one that the best method just misses, the highest that each method sustains"
+                "maximum load, one that the best method just misses, one that all sustain, the highest that each sustains"
                     .into()
             }
             None => "maximum load, the highest that each method sustains, then one that all sustain".into(),
