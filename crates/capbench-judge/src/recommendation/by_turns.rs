@@ -11,11 +11,29 @@ impl Ranking {
         if turns.judged_rounds > 0 {
             self.order_by(&turns);
             self.conclusion = self.concluded_by(question, &turns);
-        } else if let Conclusion::OneOf { best, .. } = &mut self.conclusion {
-            // Rates of a busy host are chance. What is first in a few rounds is the better guess.
-            *best = Some(turns.methods[0].method.clone());
+        } else {
+            self.guess_by(question, &turns);
         }
         self.turns = Some(turns);
+    }
+
+    /// What is first in a few rounds is a better guess than what rates name that are not certain: on a busy host these are chance.
+    fn guess_by(&mut self, question: Question, turns: &Turns) {
+        let first = &turns.methods[0].method;
+        match (&mut self.conclusion, question) {
+            (Conclusion::OneOf { best, .. }, _) => *best = Some(first.clone()),
+            (Conclusion::Use { method, certainty: Certainty::Likely, .. }, Question::HighestRate)
+                if method != first =>
+            {
+                self.conclusion = Conclusion::OneOf {
+                    best: Some(first.clone()),
+                    methods: methods_with(turns, |_| true),
+                    worse: Vec::new(),
+                    settle: Vec::new(),
+                };
+            }
+            _ => {}
+        }
     }
 
     fn order_by(&mut self, turns: &Turns) {
