@@ -405,7 +405,7 @@ capbench_model::thresholds! {
     /// Length of a trial in turns.
     TURN_LENGTH: Duration = Duration::from_millis(75), "time",
         "simulated: a quick bench decides 96 of 100 hosts with a difference; 95 with 100 ms, and 94 with 60 ms";
-    /// Share of the time of a set-up that methods take turns for, at most. Searches of rates get the rest.
+    /// Share of the time besides trials at maximum load that methods take turns for, at most. Searches of rates get the rest.
     TURNS_TIME: f64 = 0.85, "of the time",
         "simulated: a quick bench decides as many hosts with 0.92; the rest suffices to search the rate of the best";
     /// How long methods take turns at the load of `--rate`, at most.

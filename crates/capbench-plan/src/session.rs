@@ -33,8 +33,8 @@ pub struct Session<'s> {
     pub trials: Vec<TrialResult>,
     /// The outcomes of its searches.
     pub searches: Vec<SearchOutcome>,
-    /// Time of all trials with their preparation, drains, probes and retried attempts. A computed path takes no time; its
-    /// simulated time counts.
+    /// Time of all trials with their preparation, drains, probes and retried attempts, and with saving them. A computed path takes no
+    /// time; its simulated time counts.
     pub spent: Duration,
     /// Whether the user stopped it.
     pub stopped: bool,
@@ -80,9 +80,9 @@ impl<'s> Session<'s> {
         match run {
             Ok(mut result) => {
                 result.phase = phase;
+                self.observer.ends(&result)?;
                 let simulated = Duration::try_from_secs_f64(result.spent_s()).unwrap_or_default();
                 self.spent += begun.elapsed().max(simulated);
-                self.observer.ends(&result)?;
                 self.trials.push(result.clone());
                 Ok(Some(result))
             }

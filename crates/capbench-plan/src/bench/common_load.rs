@@ -1,4 +1,5 @@
-//! The common load of a bench: the load at which all methods but much slower ones are compared by their CPU time.
+//! The common load of a bench: the load at which all methods but much slower ones are compared by their CPU time. Where methods take
+//! turns, these compare them.
 
 use capbench_frames::rates::Pps;
 use capbench_judge::sustained::is_sustained;
@@ -10,7 +11,7 @@ use capbench_judge::thresholds::{
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase};
 
-use super::searching::Progress;
+use super::progress::Progress;
 use super::{BenchPlan, Measured, Stretch};
 use crate::Result;
 use crate::session::Session;
@@ -19,18 +20,19 @@ impl BenchPlan {
     /// Measures all methods but the slowest at one load that they sustain. `None` if there is no such load.
     pub(super) fn common_load(
         &self,
-        mut measured: Vec<Measured>,
+        measured: &[Measured],
         progress: &mut Progress,
         session: &mut Session<'_>,
     ) -> Result<Option<Stretch>> {
         let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
         let least = (fastest * LOWEST_COMMON_LOAD).max(LOWEST_COMMON_LOAD_PPS).round();
-        measured.retain(|one| one.pps().is_none_or(|pps| pps >= fastest * COMMON_LOAD_SLOWEST));
-        let slowest = measured.iter().filter_map(Measured::pps).fold(f64::INFINITY, f64::min);
+        let mut compared: Vec<&Measured> = measured.iter().collect();
+        compared.retain(|one| one.pps().is_none_or(|pps| pps >= fastest * COMMON_LOAD_SLOWEST));
+        let slowest = compared.iter().filter_map(|one| one.pps()).fold(f64::INFINITY, f64::min);
         if !slowest.is_finite() {
             return Ok(None);
         }
-        let setups: Vec<_> = measured.into_iter().map(|one| one.setup).collect();
+        let setups: Vec<_> = compared.iter().map(|one| one.setup.clone()).collect();
         let mut rate = slowest * FIRST_COMMON_LOAD;
         for round in 1..=COMMON_LOAD_ROUNDS {
             rate = rate.max(least).round();

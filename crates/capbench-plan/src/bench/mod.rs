@@ -1,15 +1,20 @@
 //! The main job: which method captures every packet, up to what rate, and at what CPU cost. In each set-up (frame size and
 //! placement) every method first runs at maximum load. Then the methods take turns in short trials at the load that the best one just
-//! misses, until these show which method is best (`rounds`). Then a short search finds the highest load that each sustains. A method
-//! that looked slower is first tried at what the best one sustains: if it loses there, that decides. Then all run at one load that the
-//! slowest sustains, so that CPU cost is compared at equal work. The trials at maximum load of the first set-up show what a trial
-//! costs on this host. A slow host gets fewer set-ups, then a coarser precision, but no longer run. The time that is left confirms
-//! the answer by a longer trial.
+//! misses, until these show which method is best, and by how much they differ in loss and CPU time (`rounds`). When all set-ups had
+//! their turns, short searches find the highest load that methods sustain, as far as the time suffices: first that of the best method
+//! of each set-up. A method that looked slower is first tried at what the best one sustains: if it loses there, that decides. The time
+//! that is left confirms the answer by a longer trial.
+//!
+//! Without turns each set-up has its searches at once. Then its methods run at one load that the slowest sustains, so that CPU cost is
+//! compared at equal work. The trials at maximum load of the first set-up show what a trial costs on this host. A slow host gets fewer
+//! set-ups, then a coarser precision, but no longer run.
 //!
 //! With several visits, the later ones come in random order and the methods alternate. With a reference method, that method runs
 //! immediately before or after each of the others, alternately.
 
 mod common_load;
+mod confirmation;
+mod progress;
 #[cfg(test)]
 mod recommendation;
 mod rounds;
@@ -39,8 +44,8 @@ use capbench_judge::sustained::moments::has_small_loss;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+use progress::Progress;
 pub use search_plan::Searching;
-use searching::Progress;
 
 /// What a bench runs.
 #[derive(Clone, Debug)]
@@ -100,6 +105,14 @@ impl Measured {
     }
 }
 
+/// A set-up after its trials at maximum load and in turns.
+#[derive(Default)]
+struct Opened {
+    measured: Vec<Measured>,
+    /// The loads that the visits repeat.
+    stretches: Vec<Stretch>,
+}
+
 /// The outcome of a bench.
 #[derive(Debug, Default)]
 pub struct BenchOutcome {
@@ -127,9 +140,14 @@ impl BenchPlan {
         groups * (opening + self.trials_of_visits()) + confirmed
     }
 
-    /// Number of loads of a set-up.
+    /// Number of loads of a set-up, besides those of turns and searches.
     fn loads(&self) -> usize {
-        if self.rate.is_some() { 1 } else { 2 }
+        if self.rate.is_some() || self.searches_after_all_turns() { 1 } else { 2 }
+    }
+
+    /// Whether all set-ups have their turns before the first search, so that none lacks turns because a search took long.
+    fn searches_after_all_turns(&self) -> bool {
+        self.turns.is_some() && self.searching.is_some()
     }
 
     /// Trials of the visits after the opening, at all loads of one set-up.
@@ -159,18 +177,27 @@ impl BenchPlan {
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<BenchOutcome> {
         let mut session = Session::new(laboratory, observer);
         let mut progress = Progress::before(self.set_ups().len(), self.searching.as_ref());
-        let mut stretches = Vec::new();
+        let mut opened = Vec::new();
         for (placement, size) in self.set_ups() {
             if session.stopped {
                 break;
             }
-            if progress.left == 0 {
-                progress.leave_out(&Setup { placement, ..size.clone() }, PartOfBench::Everything);
+            let set_up = Setup { placement, ..size.clone() };
+            if progress.left == 0 || !progress.has_time_for_one(self.duration, &session) {
+                progress.leave_out(&set_up, PartOfBench::Everything);
                 continue;
             }
-            stretches.extend(self.group(placement, size, &mut progress, &mut session)?);
+            let mut set_up = self.open(&set_up, &mut progress, &mut session)?;
+            if !self.searches_after_all_turns() {
+                self.search_and_compare(&mut set_up, &mut progress, &mut session)?;
+            }
+            opened.push(set_up);
             progress.left -= progress.left.min(1);
         }
+        if self.searches_after_all_turns() && !session.stopped {
+            self.search_after_turns(&mut opened, &mut progress, &mut session)?;
+        }
+        let stretches: Vec<Stretch> = opened.into_iter().flat_map(|set_up| set_up.stretches).collect();
         if let Some(first) = stretches.first().filter(|_| !session.stopped) {
             self.confirm(first, &mut session)?;
         }
@@ -251,28 +278,27 @@ impl BenchPlan {
         Ok(trial.map(|trial| trial.number))
     }
 
-    /// All phases once with one frame size in one placement, unless the user gave the load. Returns the stretches to visit.
-    fn group(
-        &self,
-        placement: PlacementChoice,
-        size: &Setup,
-        progress: &mut Progress,
-        session: &mut Session<'_>,
-    ) -> Result<Vec<Stretch>> {
-        let setups: Vec<Setup> = self
-            .measured_methods()
-            .filter(|method| !self.left_out.iter().any(|(place, out)| *place == placement && out == *method))
-            .map(|method| Setup { method: method.clone(), placement, ..size.clone() })
-            .collect();
+    /// The trials of a set-up at maximum load and in turns, unless the user gave the load.
+    fn open(&self, set_up: &Setup, progress: &mut Progress, session: &mut Session<'_>) -> Result<Opened> {
+        let mut setups = Vec::new();
+        for method in self.measured_methods() {
+            let is_left_out =
+                self.left_out.iter().any(|(place, out)| *place == set_up.placement && out == method);
+            if !is_left_out {
+                setups.push(Setup { method: method.clone(), ..set_up.clone() });
+            }
+        }
         if let Some(rate) = self.rate {
             if let Some(time) = self.turns {
-                let groups = (self.sizes.len() * self.placements.len()).max(1) as u32;
-                self.take_turns_at(&setups, rate, time / groups, session)?;
+                let set_ups = self.set_ups().len().max(1) as u32;
+                self.take_turns_at(&setups, rate, time / set_ups, session)?;
             }
-            return Ok(vec![Stretch { setups, load: Load::Rate(rate), phase: Phase::FixedLoad }]);
+            let stretch = Stretch { setups, load: Load::Rate(rate), phase: Phase::FixedLoad };
+            return Ok(Opened { measured: Vec::new(), stretches: vec![stretch] });
         }
         // The trials at maximum load before turns are a place to begin. Probes between them would take the time of many rounds.
         session.take_turns(self.turns.is_some());
+        let begun = session.spent;
         let mut measured = Vec::new();
         for setup in &setups {
             if !progress.fits(setup, self.duration, session) {
@@ -280,31 +306,46 @@ impl BenchPlan {
             }
             match self.overload(setup, progress, session)? {
                 Some(overload) => measured.push(Measured { setup: setup.clone(), overload, sustained: None }),
-                None if session.stopped => return Ok(Vec::new()),
+                None if session.stopped => return Ok(Opened::default()),
                 None => {}
             }
         }
-        let ran = measured.iter().map(|one| one.setup.clone()).collect();
-        let mut stretches = vec![Stretch { setups: ran, load: Load::Maximum, phase: Phase::BestEffort }];
+        let at_maximum = session.spent - begun;
+        let ran: Vec<Setup> = measured.iter().map(|one| one.setup.clone()).collect();
+        let at_maximum_load = Stretch { setups: ran.clone(), load: Load::Maximum, phase: Phase::BestEffort };
+        let mut opened = Opened { measured, stretches: vec![at_maximum_load] };
         let mut cost_load = None;
-        if let Some(time) = self.time_for_turns(progress, session) {
-            cost_load = self.take_turns(&measured, time, session)?;
+        if let Some(time) = self.time_for_turns(at_maximum, progress, session) {
+            cost_load = self.take_turns(&opened.measured, time, session)?;
         }
         session.take_turns(false);
-        if let Some(searching) = self.searching.as_ref().filter(|_| !session.stopped) {
-            self.search(searching, &mut measured, progress, session)?;
-        }
-        if session.stopped {
-            return Ok(stretches);
-        }
-        // Turns have compared the costs.
         if let Some(load) = cost_load {
-            let setups = measured.into_iter().map(|one| one.setup).collect();
-            stretches.push(Stretch { setups, load: Load::Rate(load), phase: Phase::CommonLoad });
-            return Ok(stretches);
+            // Turns have compared the costs.
+            opened.stretches.push(Stretch { setups: ran, load: Load::Rate(load), phase: Phase::CommonLoad });
+        } else if self.searches_after_all_turns() && !session.stopped {
+            opened.stretches.extend(self.common_load(&opened.measured, progress, session)?);
         }
-        stretches.extend(self.common_load(measured, progress, session)?);
-        Ok(stretches)
+        Ok(opened)
+    }
+
+    /// The sustained rates of the methods of a set-up that has no turns, and their costs at one load.
+    fn search_and_compare(
+        &self,
+        opened: &mut Opened,
+        progress: &mut Progress,
+        session: &mut Session<'_>,
+    ) -> Result<()> {
+        if self.rate.is_some() || session.stopped {
+            return Ok(());
+        }
+        if let Some(searching) = &self.searching {
+            self.search(searching, &mut opened.measured, progress, session)?;
+        }
+        let has_common_load = opened.stretches.iter().any(|stretch| stretch.phase == Phase::CommonLoad);
+        if !session.stopped && !has_common_load {
+            opened.stretches.extend(self.common_load(&opened.measured, progress, session)?);
+        }
+        Ok(())
     }
 
     /// Runs a method at maximum load. A small loss can be a stall of the host, which a second trial does not repeat: if it loses

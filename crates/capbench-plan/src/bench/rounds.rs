@@ -18,6 +18,8 @@ use capbench_judge::thresholds::{
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TrialResult};
 
+use super::progress::Progress;
+use super::time::SetUps;
 use super::{BenchPlan, Measured};
 use crate::Result;
 use crate::order::Shuffle;
@@ -37,6 +39,20 @@ struct Rounds {
 }
 
 impl BenchPlan {
+    /// The time in which the methods of the current set-up may take turns; `None` if they do not. The trials of the set-up at maximum
+    /// load took `at_maximum`.
+    pub(super) fn time_for_turns(
+        &self,
+        at_maximum: Duration,
+        progress: &Progress,
+        session: &Session<'_>,
+    ) -> Option<Duration> {
+        let time = self.turns?;
+        let Some(clock) = progress.clock(session) else { return Some(time) };
+        let set_ups = SetUps { all: self.set_ups().len() as u32, left: progress.left as u32 };
+        Some(time.min(clock.for_turns(set_ups, at_maximum)?))
+    }
+
     /// Lets the methods of a set-up take turns at a load around the limit of the best one, and at one below all limits. Returns the
     /// latter, if they ran there.
     pub(super) fn take_turns(

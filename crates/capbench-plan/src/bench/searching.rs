@@ -1,82 +1,25 @@
-//! The searches of a bench: in which order, in what time, and from which trial at maximum load each starts.
+//! The searches of a bench: in which order, in what time, and from which trial at maximum load each starts. After turns, which name the
+//! best method, the rate of the best one of each set-up comes first, then the rates of the other methods.
 
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
+use super::progress::Progress;
 use super::search_plan::Searching;
-use super::time::{Clock, coarser_searches, set_ups_that_fit};
-use super::{BenchPlan, Measured, Stretch};
+use super::time::{Clock, coarser_searches};
+use super::{BenchPlan, Measured, Opened};
 use crate::Result;
 use crate::session::Session;
-use capbench_judge::limit::Limit;
+use capbench_judge::recommendation::turns::{self, Turns};
 use capbench_judge::recommendation::{Certainty, LOSSLESS, Ranked, Ranking, recommend};
 use capbench_judge::search::{Ratio, SearchOutcome, SearchPlan};
-use capbench_judge::sustained::{is_as_high, is_sustained};
+use capbench_judge::sustained::is_sustained;
 use capbench_judge::thresholds::{
-    COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, CONFIRMATION_TRIALS, NEXT_CONFIRMATION_LOAD,
-    TURNS_TIME, UNDERSENT_SHARE,
+    COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, UNDERSENT_SHARE,
 };
-use capbench_model::laboratory::Setup;
-use capbench_model::statement::{LeftOutOfBench, PartOfBench};
-use capbench_model::trial::{Load, Phase, TrialResult};
-
-/// How far a bench got in its time.
-#[derive(Debug)]
-pub(super) struct Progress {
-    /// Set-ups that are still to be measured, the current one included.
-    pub(super) left: usize,
-    /// Whether the trials at maximum load of the first set-up have shown how many set-ups fit.
-    is_planned: bool,
-    /// The time of the bench and the length of its trials; `None` if they are not limited.
-    searching: Option<Searching>,
-    /// What the time did not suffice for.
-    pub(super) left_out: Vec<LeftOutOfBench>,
-}
-
-impl Progress {
-    /// Before the first trial, with this number of set-ups.
-    pub(super) fn before(set_ups: usize, searching: Option<&Searching>) -> Self {
-        Self { left: set_ups, is_planned: false, searching: searching.copied(), left_out: Vec::new() }
-    }
-
-    fn clock(&self, session: &Session<'_>) -> Option<Clock> {
-        Some(Clock::from_trials(self.searching.as_ref()?, session))
-    }
-
-    /// Whether so many trials are likely to fit into the time that is left.
-    pub(super) fn has_time(&self, trials: usize, duration: Duration, session: &Session<'_>) -> bool {
-        self.clock(session).is_none_or(|clock| clock.time(trials, duration) <= clock.left())
-    }
-
-    /// Whether a trial of this set-up fits. If not, that is kept as left out.
-    pub(super) fn fits(&mut self, setup: &Setup, duration: Duration, session: &Session<'_>) -> bool {
-        let fits = self.clock(session).is_none_or(|clock| clock.fits(duration));
-        if !fits {
-            self.leave_out(setup, PartOfBench::Trials);
-        }
-        fits
-    }
-
-    pub(super) fn leave_out(&mut self, setup: &Setup, part: PartOfBench) {
-        let placement = setup.placement.to_string().into();
-        let left_out = LeftOutOfBench { frame_size: setup.label(), placement, part };
-        if !self.left_out.contains(&left_out) {
-            self.left_out.push(left_out);
-        }
-    }
-
-    /// Decides after the trials at maximum load of the first set-up how many set-ups fit.
-    fn plan(&mut self, plan: &BenchPlan, searching: &Searching, measured: &[Measured], clock: &Clock) {
-        if std::mem::replace(&mut self.is_planned, true) {
-            return;
-        }
-        let searches: Duration =
-            measured.iter().map(|one| clock.of_search(&one.overload, searching, 1)).sum();
-        let one = clock.time(2 * measured.len(), plan.duration) + searches;
-        self.left = set_ups_that_fit(self.left, searching.budget, one);
-    }
-}
+use capbench_model::statement::PartOfBench;
+use capbench_model::trial::TrialResult;
 
 /// A search that is still to be run.
 struct OpenSearch<'m> {
@@ -124,16 +67,89 @@ fn share(open: &[OpenSearch<'_>], searching: &Searching, clock: &Clock, time: Du
     SearchShare { coarser: first.factor(coarser), time: own }
 }
 
-impl BenchPlan {
-    /// The time in which the methods of the current set-up may take turns; `None` if they do not. The time of a bench is shared with the
-    /// later set-ups and with searches.
-    pub(super) fn time_for_turns(&self, progress: &Progress, session: &Session<'_>) -> Option<Duration> {
-        let time = self.turns?;
-        let Some(clock) = progress.clock(session) else { return Some(time) };
-        let of_set_up = clock.left() / progress.left.max(1) as u32;
-        Some(time.min(of_set_up.mul_f64(TURNS_TIME)))
+/// The methods of a set-up whose sustained rates are searched.
+struct SetUpSearches<'m> {
+    searching: Searching,
+    /// The highest rate that a method is known to deliver, before the searches.
+    fastest: f64,
+    /// Methods to search, those that may be best first.
+    open: Vec<&'m mut Measured>,
+    /// Methods that sustained all that the generator sent.
+    at_generator: Vec<&'m mut Measured>,
+    /// Whether the first of the open methods has had its search.
+    is_first_searched: bool,
+}
+
+impl<'m> SetUpSearches<'m> {
+    /// The searches of a set-up that are to take `time`.
+    fn new(
+        measured: &'m mut [Measured],
+        searching: &Searching,
+        time: Duration,
+        session: &Session<'_>,
+    ) -> Self {
+        let clock = Clock::from_trials(searching, session);
+        let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
+        let turns = judged_turns(measured, session);
+        let mut open = Vec::new();
+        let mut at_generator = Vec::new();
+        for one in measured {
+            match searching.plan(&one.overload, COARSEST_SEARCH) {
+                Some(_) => open.push(one),
+                None => at_generator.push(one),
+            }
+        }
+        // Methods that read most come first: the best of them is the answer.
+        open.sort_by(|one, other| other.overload.read_pps().total_cmp(&one.overload.read_pps()));
+        if let Some(turns) = &turns {
+            open.sort_by_key(|one| place_in_turns(one, turns));
+        }
+        let searching = searching.longer(time, |searching| {
+            open.iter().map(|one| clock.of_search(&one.overload, searching, 1)).sum()
+        });
+        Self { searching, fastest, open, at_generator, is_first_searched: false }
     }
 
+    /// Searches the rate of the first method only.
+    fn search_first(&mut self, ends_at: Duration, session: &mut Session<'_>) -> Result<()> {
+        let Self { searching, fastest, .. } = *self;
+        let search = SearchRound { searching, ends_at, fastest, round: None };
+        let Some(first) = self.open.first_mut() else { return Ok(()) };
+        self.is_first_searched = search.run_first(std::slice::from_mut(first), session)?;
+        Ok(())
+    }
+
+    /// Keeps only methods between which the trials leave no decision.
+    fn keep_undecided(&mut self, session: &Session<'_>) {
+        let Some(known) = self.open.first().and_then(|first| known(session, &first.overload)) else {
+            self.open.clear();
+            return;
+        };
+        let precision = self.searching.precision;
+        self.open.retain(|one| {
+            let ranked = known.find(&one.setup.method);
+            ranked.is_some_and(|ranked| is_undecided(ranked, &known, precision))
+        });
+    }
+}
+
+/// What the turns of a set-up show, if they were judged.
+fn judged_turns(measured: &[Measured], session: &Session<'_>) -> Option<Turns> {
+    let profile = &measured.first()?.overload.profile;
+    let mut trials: Vec<&TrialResult> = session.trials.iter().collect();
+    trials.retain(|trial| {
+        trial.profile.frame_size == profile.frame_size && trial.profile.placement == profile.placement
+    });
+    turns::judged(&trials).filter(|turns| turns.judged_rounds > 0)
+}
+
+/// The place of a method in turns, the best one first. Methods without a place come last.
+fn place_in_turns(one: &Measured, turns: &Turns) -> usize {
+    let place = turns.methods.iter().position(|in_turns| in_turns.method == one.setup.method);
+    place.unwrap_or(turns.methods.len())
+}
+
+impl BenchPlan {
     /// Searches the sustained rate of every method of a set-up, in the time of that set-up.
     pub(super) fn search(
         &self,
@@ -145,35 +161,76 @@ impl BenchPlan {
         let clock = Clock::from_trials(searching, session);
         progress.plan(self, searching, measured, &clock);
         let ends_at = self.searches_end_at(measured.len(), &clock, progress, session);
-        let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
-        let mut open = Vec::new();
-        let mut at_generator = Vec::new();
-        for one in measured {
-            match searching.plan(&one.overload, COARSEST_SEARCH) {
-                Some(_) => open.push(one),
-                None => at_generator.push(one),
-            }
-        }
-        // Methods that read most come first: the best of them is the answer.
-        open.sort_by(|one, other| other.overload.read_pps().total_cmp(&one.overload.read_pps()));
-        let left = ends_at.saturating_sub(session.spent);
-        let searching = searching.longer(left, |searching| {
-            open.iter().map(|one| clock.of_search(&one.overload, searching, 1)).sum()
-        });
+        let time = ends_at.saturating_sub(session.spent);
+        let mut searches = SetUpSearches::new(measured, searching, time, session);
         for round in [None, Some(2)] {
-            let searches = SearchRound { searching, ends_at, fastest, round };
-            searches.run(&mut open, progress, session)?;
+            self.search_round(&mut searches, round, ends_at, progress, session)?;
             if session.stopped {
                 return Ok(());
             }
-            self.catch_up(&mut at_generator, ends_at, progress, session)?;
-            // Methods between which the trials leave no decision are searched once more.
-            let Some(known) = open.first().and_then(|first| known(session, &first.overload)) else { break };
-            open.retain(|one| {
-                let ranked = known.find(&one.setup.method);
-                ranked.is_some_and(|ranked| is_undecided(ranked, &known, searching.precision))
-            });
         }
+        Ok(())
+    }
+
+    /// Searches the sustained rates of all set-ups after their turns, in the time that is left: first of the best method of each set-up,
+    /// then of the others, those of the first set-up first.
+    pub(super) fn search_after_turns(
+        &self,
+        opened: &mut [Opened],
+        progress: &mut Progress,
+        session: &mut Session<'_>,
+    ) -> Result<()> {
+        let Some(searching) = &self.searching else { return Ok(()) };
+        let mut left = opened.len() as u32;
+        let time = self.time_for_searches(searching, session) / left.max(1);
+        let mut all = Vec::new();
+        for set_up in opened {
+            all.push(SetUpSearches::new(&mut set_up.measured, searching, time, session));
+        }
+        for searches in &mut all {
+            let time = self.time_for_searches(searching, session) / left;
+            searches.search_first(session.spent + time, session)?;
+            if session.stopped {
+                return Ok(());
+            }
+            left -= 1;
+        }
+        for round in [None, Some(2)] {
+            for searches in &mut all {
+                let ends_at = session.spent + self.time_for_searches(searching, session);
+                self.search_round(searches, round, ends_at, progress, session)?;
+                if session.stopped {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The time that is left for searches before the trial that confirms the answer.
+    fn time_for_searches(&self, searching: &Searching, session: &Session<'_>) -> Duration {
+        let clock = Clock::from_trials(searching, session);
+        clock.left().saturating_sub(clock.reserve(1, CONFIRMATION_LENGTH * self.duration))
+    }
+
+    /// A search of each method of a set-up that is still open. Later only methods are open between which the trials leave no decision.
+    fn search_round(
+        &self,
+        searches: &mut SetUpSearches<'_>,
+        round: Option<u32>,
+        ends_at: Duration,
+        progress: &mut Progress,
+        session: &mut Session<'_>,
+    ) -> Result<()> {
+        let SetUpSearches { searching, fastest, is_first_searched, .. } = *searches;
+        let searched = usize::from(round.is_none() && is_first_searched);
+        let search = SearchRound { searching, ends_at, fastest, round };
+        search.run(&mut searches.open[searched..], progress, session)?;
+        if session.stopped {
+            return Ok(());
+        }
+        self.catch_up(&mut searches.at_generator, ends_at, progress, session)?;
+        searches.keep_undecided(session);
         Ok(())
     }
 
@@ -214,20 +271,24 @@ impl SearchRound {
         session: &mut Session<'_>,
     ) -> Result<()> {
         for nth in 0..open.len() {
-            let Some(plan) = self.first_plan(&open[nth..], session) else {
-                if self.round.is_none() {
-                    progress.leave_out(&open[nth].setup, PartOfBench::Searches);
-                }
-                continue;
-            };
-            let one = &mut open[nth];
-            let outcome = session.search(&one.setup, &plan, self.round)?;
-            one.sustained = outcome.as_ref().and_then(sustained).or(one.sustained);
+            let is_searched = self.run_first(&mut open[nth..], session)?;
             if session.stopped {
                 break;
             }
+            if !is_searched && self.round.is_none() {
+                progress.leave_out(&open[nth].setup, PartOfBench::Searches);
+            }
         }
         Ok(())
+    }
+
+    /// Searches the rate of the first of these methods. Returns whether there was time for it.
+    fn run_first(&self, open: &mut [&mut Measured], session: &mut Session<'_>) -> Result<bool> {
+        let Some(plan) = self.first_plan(open, session) else { return Ok(false) };
+        let one = &mut open[0];
+        let outcome = session.search(&one.setup, &plan, self.round)?;
+        one.sustained = outcome.as_ref().and_then(sustained).or(one.sustained);
+        Ok(true)
     }
 
     /// The search of the first of these methods, in its share of the time; `None` if none fits.
@@ -279,61 +340,6 @@ impl BenchPlan {
         }
         Ok(())
     }
-
-    /// Runs the method that the trials name once more, at the load that it sustained in the first set-up and as long as the time
-    /// that is left allows: a short trial hides a small excess in buffers, and seldom meets a pause of the host. If the load is not
-    /// sustained, what the trials name then is tried.
-    pub(super) fn confirm(&self, first: &Stretch, session: &mut Session<'_>) -> Result<()> {
-        let Some(searching) = &self.searching else { return Ok(()) };
-        let Some(mut claim) = named(first, session) else { return Ok(()) };
-        for _ in 0..CONFIRMATION_TRIALS {
-            let clock = Clock::from_trials(searching, session);
-            let Some(time) = clock.for_trials(clock.left(), self.duration) else { break };
-            let time = time.min(CONFIRMATION_LENGTH * self.duration);
-            let Some(trial) = session.trial(&claim.setup, claim.load, time, Phase::Confirmation)? else {
-                break;
-            };
-            let Some(next) = named(first, session) else { break };
-            if next.setup.method != claim.setup.method {
-                claim = next;
-                continue;
-            }
-            if is_tried(next.load, claim.load) {
-                break;
-            }
-            // The rate at which it read frames is the better guess than the next load that a search tried.
-            let Ok(rate) = Pps::new(trial.read_pps() * NEXT_CONFIRMATION_LOAD) else { break };
-            claim.load = Load::Rate(rate);
-        }
-        Ok(())
-    }
-}
-
-/// A method, and the load that it is said to sustain.
-struct Claim {
-    setup: Setup,
-    load: Load,
-}
-
-/// Whether a load is the one that was tried, or a higher one.
-fn is_tried(load: Load, tried: Load) -> bool {
-    match (load.pps(), tried.pps()) {
-        (Some(load), Some(tried)) => is_as_high(load, tried),
-        (load, tried) => load == tried,
-    }
-}
-
-/// The method that the trials name, and the load that it sustains.
-fn named(first: &Stretch, session: &Session<'_>) -> Option<Claim> {
-    let known = recommend(&session.trials, &session.searches)?;
-    let (method, ranking) = known.method.as_ref().zip(known.headline())?;
-    let setup = first.setups.iter().find(|setup| *method == setup.method)?;
-    let ranked = ranking.find(&setup.method)?;
-    let load = match ranked.limited_by {
-        Some(Limit::Generator) => Load::Maximum,
-        _ => Load::Rate(Pps::new(ranked.lossless.lower_pps?).ok()?),
-    };
-    Some(Claim { setup: setup.clone(), load })
 }
 
 /// What the trials so far show about the set-up of a trial.

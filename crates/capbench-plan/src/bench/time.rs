@@ -6,7 +6,7 @@ use capbench_model::trial::TrialResult;
 
 use super::search_plan::Searching;
 use crate::session::Session;
-use capbench_judge::thresholds::{COARSEST_SEARCH, PROBE_LENGTH, REPEATS_RESERVE};
+use capbench_judge::thresholds::{COARSEST_SEARCH, PROBE_LENGTH, REPEATS_RESERVE, TURN_LENGTH, TURNS_TIME};
 
 /// Factors of the requested precision that a search gets where the time does not suffice, finest first.
 pub(super) fn coarser_searches() -> [u32; 3] {
@@ -49,6 +49,16 @@ impl Clock {
         self.budget.saturating_sub(self.spent)
     }
 
+    /// The time in which the methods of the current set-up may take turns. All set-ups have the same part of the time for turns, and what
+    /// one leaves goes to the later ones. Searches keep their part of the whole. `None` if no trial fits.
+    pub(super) fn for_turns(&self, set_ups: SetUps, at_maximum: Duration) -> Option<Duration> {
+        let without_maximum = self.budget.saturating_sub(at_maximum * set_ups.all);
+        let for_searches = without_maximum.mul_f64(1.0 - TURNS_TIME);
+        let later_at_maximum = at_maximum * set_ups.left.saturating_sub(1);
+        let for_turns = self.left().saturating_sub(for_searches + later_at_maximum);
+        self.for_trials(for_turns / set_ups.left.max(1), TURN_LENGTH)
+    }
+
     /// The likely time of so many trials.
     pub(super) fn time(&self, trials: usize, duration: Duration) -> Duration {
         (duration + self.mean) * trials as u32
@@ -77,6 +87,15 @@ impl Clock {
     }
 }
 
+/// The set-ups of a bench.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SetUps {
+    /// Number of all of them.
+    pub(super) all: u32,
+    /// Number of those that are still to be measured, the current one included.
+    pub(super) left: u32,
+}
+
 /// How many set-ups fit, at least one. `one` is the time of all trials of one, of which some are over for the first one.
 pub(super) fn set_ups_that_fit(set_ups: usize, budget: Duration, one: Duration) -> usize {
     let budget = budget.mul_f64(1.0 - REPEATS_RESERVE);
@@ -86,6 +105,35 @@ pub(super) fn set_ups_that_fit(set_ups: usize, budget: Duration, one: Duration) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A bench of 80 s that has spent so many, with trials that take no time besides sending.
+    fn clock(spent_s: u64) -> Clock {
+        Clock {
+            budget: Duration::from_secs(80),
+            mean: Duration::ZERO,
+            lossless: Duration::ZERO,
+            longest: Duration::ZERO,
+            spent: Duration::from_secs(spent_s),
+        }
+    }
+
+    /// Whole milliseconds for turns of a set-up whose trials at maximum load took 5 s.
+    fn for_turns_ms(spent_s: u64, all: u32, left: u32) -> Option<u128> {
+        let time = clock(spent_s).for_turns(SetUps { all, left }, Duration::from_secs(5))?;
+        Some(time.as_millis())
+    }
+
+    #[test]
+    fn set_ups_share_the_time_for_turns_and_leave_the_rest_of_it_to_later_ones() {
+        assert_eq!(for_turns_ms(5, 1, 1), Some(63_750), "of 75 s besides 5 s at maximum load");
+        assert_eq!(for_turns_ms(5, 3, 3), Some(18_416), "a third of 55.25 s, of 65 s besides maximum load");
+        assert_eq!(
+            for_turns_ms(16, 3, 2),
+            Some(24_625),
+            "half of what is left after 6 s of the first set-up"
+        );
+        assert_eq!(for_turns_ms(75, 3, 1), None, "the rest is for searches");
+    }
 
     #[test]
     fn a_tenth_of_the_time_is_kept_for_repeats() {

@@ -44,8 +44,8 @@ const PAIRS: u32 = 12;
     mut_arg("quiet", |arg| otherwise(arg, "150ms; RFC 2544 waits 2s")),
 )]
 pub struct BenchFlags {
-    /// One load instead of maximum load, searches and common load, such as 100000, 250k, 1.5Mpps, 500Mbit/s, 1GbpsL1 or 10%
-    /// of the line: which of the methods that sustain it is cheapest?
+    /// One load instead of maximum load, turns and searches, such as 100000, 250k, 1.5Mpps, 500Mbit/s, 1GbpsL1 or 10% of the
+    /// line: which of the methods that sustain it is cheapest?
     #[arg(long, value_name = "RATE")]
     rate: Option<StatedRate>,
     /// Length of a trial; longer ones lengthen searches and the whole bench in proportion [default: 400ms; with --quick 300ms]
@@ -231,6 +231,10 @@ impl Plan for Bench {
         let load = match rate {
             Some(rate) => format!("{} packets/s", grouped(rate.get())),
             None if self.plan.searching.is_none() => "maximum load, then one that all sustain".into(),
+            None if self.plan.turns.is_some() => {
+                "maximum load, one that the best method just misses, one that all sustain, the highest that each sustains"
+                    .into()
+            }
             None => "maximum load, the highest that each method sustains, then one that all sustain".into(),
         };
         words::row(&mut text, "load", load);

@@ -1,4 +1,4 @@
-//! The methods with the least and the most CPU time at the load that all sustain, by the costs of a ranking. Costs within the
+//! The methods with the least and the most CPU time at the load at which they are compared, by the costs of a ranking. Costs within the
 //! error of the least are equal to it, unless they are above a cost that is not: those are undecided.
 
 use capbench_model::saved::SavedMethod;

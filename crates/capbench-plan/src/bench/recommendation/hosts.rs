@@ -272,6 +272,7 @@ fn a_slow_host_gets_fewer_set_ups_and_a_coarser_precision_but_no_longer_run() {
     {
         for seed in SEED..SEED + HOSTS / 10 {
             let host = Host::from_seed(seed);
+            let takes_turns = seed.is_multiple_of(2);
             if host.is_lossy {
                 // A path that does not recover from an overload is probed longer than any plan can know.
                 continue;
@@ -281,13 +282,14 @@ fn a_slow_host_gets_fewer_set_ups_and_a_coarser_precision_but_no_longer_run() {
             let size = |octets| Setup { quiet, ..setup(octets) };
             plan.sizes = [64, 512, 1518].map(size)[..sizes].to_vec();
             plan.searching = plan.searching.map(|searching| Searching { budget, quiet, ..searching });
+            plan.turns = takes_turns.then_some(budget);
             let (recommended, trials) = host.measure(&plan);
             // A trial that other work disturbed is repeated, which no plan knows before.
             let unforeseen = if host.foreign.is_some() { 2 * quiet } else { Duration::ZERO };
             let spent: f64 = trials.iter().map(TrialResult::spent_s).sum();
             assert!(
-                spent <= (budget + unforeseen).as_secs_f64(),
-                "seed {seed}: {spent} s of {budget:?}, quiet {quiet:?}"
+                spent <= (budget + unforeseen).as_secs_f64() + 1e-6,
+                "seed {seed}: {spent} s of {budget:?}, quiet {quiet:?}, turns: {takes_turns}"
             );
             assert!(!recommended.rankings.is_empty());
         }

@@ -1,11 +1,15 @@
 //! Which searches and confirmations run.
 
 use super::*;
+use crate::bench::BenchOutcome;
 use crate::for_tests::{Collected, searching_bench_plan};
 use crate::simulated::tampered::Tampered;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+use capbench_judge::thresholds::TURN_LENGTH;
 use capbench_model::for_tests::{measured, profile, setup};
+use capbench_model::laboratory::Setup;
 use capbench_model::trial::Verdict;
+use capbench_model::trial::{Load, Phase};
 
 /// Trials of 400 ms for a precision of 5 %.
 fn searching() -> Searching {
@@ -95,4 +99,60 @@ fn an_answer_is_confirmed_up_to_five_times_each_time_a_hundredth_below_what_was_
 fn a_plan_counts_five_trials_for_a_search() {
     let trials = |methods: &[&str]| searching_bench_plan(methods).trials();
     assert_eq!((trials(&["recv"]), trials(&["recv", "packet-v3"])), (8, 15));
+}
+
+/// A bench of two frame sizes with turns, of two methods that both lose frames at maximum load, in this time.
+fn bench_with_turns(budget_s: u64) -> BenchOutcome {
+    let budget = Duration::from_secs(budget_s);
+    let plan = searching_bench_plan(&["recv", "packet-v3"]);
+    let searching = plan.searching.map(|searching| Searching { budget, ..searching });
+    let plan = BenchPlan { searching, turns: Some(budget), sizes: vec![setup(64), setup(1518)], ..plan };
+    let methods = vec![SimulatedMethod::new("recv", 2e5), SimulatedMethod::new("packet-v3", 4e5)];
+    let mut path = SimulatedLaboratory::new(1e6, methods);
+    plan.run(&mut path, &mut Collected::default()).unwrap()
+}
+
+#[test]
+fn all_set_ups_have_their_turns_before_the_rate_of_the_best_method_of_each_is_searched() {
+    let outcome = bench_with_turns(60);
+    let first_search = outcome.trials.iter().position(|trial| trial.phase == Phase::Search).unwrap();
+    let last_turn = outcome.trials.iter().rposition(|trial| trial.phase == Phase::Turns).unwrap();
+    assert!(last_turn < first_search, "{last_turn} {first_search}");
+    let mut searched = Vec::new();
+    for search in &outcome.searches {
+        searched.push((
+            search.method.as_ref().unwrap().to_string(),
+            search.frame_size.as_ref().unwrap().to_string(),
+        ));
+    }
+    let expected = [("packet-v3", "64"), ("packet-v3", "1518"), ("recv", "64"), ("recv", "1518")];
+    assert_eq!(searched, expected.map(|(method, octets)| (method.to_string(), octets.to_string())));
+    assert!(outcome.left_out.is_empty());
+    for trial in outcome.trials.iter().filter(|trial| trial.phase == Phase::CommonLoad) {
+        assert_eq!(trial.duration_s, TURN_LENGTH.as_secs_f64(), "turns compare the costs");
+    }
+}
+
+#[test]
+fn searches_for_which_turns_leave_no_time_are_named() {
+    let mut has_some = false;
+    for budget_s in 3..15 {
+        let outcome = bench_with_turns(budget_s);
+        let has_all = outcome.searches.len() >= 4;
+        has_some |= !outcome.searches.is_empty() && !has_all;
+        let mut searches_left_out = outcome.left_out;
+        searches_left_out.retain(|left_out| left_out.part == PartOfBench::Searches);
+        assert_eq!(searches_left_out.is_empty(), has_all, "{budget_s} s: {searches_left_out:?}");
+    }
+    assert!(has_some);
+}
+
+#[test]
+fn a_set_up_whose_methods_cannot_take_turns_compares_costs_at_a_common_load() {
+    let plan = BenchPlan { turns: Some(Duration::from_secs(60)), ..searching_bench_plan(&["recv"]) };
+    let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("recv", 4e5)]);
+    let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
+    assert!(outcome.trials.iter().any(|trial| trial.phase == Phase::CommonLoad));
+    let ranking = recommend(&outcome.trials, &outcome.searches).unwrap().rankings.remove(0);
+    assert!(ranking.equal_load_pps.is_some() && ranking.methods[0].cost.is_some());
 }
