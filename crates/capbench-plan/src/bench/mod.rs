@@ -10,6 +10,7 @@
 //! immediately before or after each of the others, alternately.
 
 mod common_load;
+mod pace;
 #[cfg(test)]
 mod recommendation;
 mod rounds;
@@ -39,6 +40,7 @@ use capbench_judge::sustained::moments::has_small_loss;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+pub use pace::Pace;
 pub use search_plan::Searching;
 use searching::Progress;
 
