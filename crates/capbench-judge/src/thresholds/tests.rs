@@ -8,6 +8,7 @@ mod findings;
 mod members;
 mod recommendations;
 mod regimes;
+mod turns;
 
 use std::time::Duration;
 
