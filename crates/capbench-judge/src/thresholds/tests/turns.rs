@@ -17,6 +17,8 @@ struct Rounds {
     cost: f64,
     /// By how much it varies, on a logarithmic scale.
     noise: f64,
+    /// By how much that what packet-v3 captures varies.
+    captured_noise: f64,
 }
 
 /// A trial in turns that captured so many of 100,000 frames.
@@ -28,7 +30,7 @@ fn in_turns(method: &str, captured: u64, cost_ns: f64) -> TrialResult {
     trial
 }
 
-const EQUAL: Rounds = Rounds { captured: [100_000; 2], cost: 1.0, noise: 0.0 };
+const EQUAL: Rounds = Rounds { captured: [100_000; 2], cost: 1.0, noise: 0.0, captured_noise: 0.0 };
 
 impl Rounds {
     fn judged(&self) -> Turns {
@@ -36,7 +38,8 @@ impl Rounds {
         for direction in UP_AND_DOWN {
             let cost_ns = 100.0 * self.cost * (self.noise * direction).exp();
             trials.push(in_turns("recv", self.captured[0], 100.0));
-            trials.push(in_turns("packet-v3", self.captured[1], cost_ns));
+            let captured = self.captured[1] as f64 * (self.captured_noise * direction).exp();
+            trials.push(in_turns("packet-v3", captured as u64, cost_ns));
         }
         judged(&trials.iter().collect::<Vec<_>>()).unwrap()
     }
@@ -97,5 +100,28 @@ fn a_method_that_captures_less_than_a_thousandth_captures_a_thousandth() {
         let relation = Rounds { captured: [120, captured], ..EQUAL }.second();
         let RelationToFirst::Below { by: BelowBy::Loss, factor } = relation else { panic!("{relation:?}") };
         assert!((factor.middle - 1.2).abs() < 0.01, "{captured} of 100,000: {factor:?}");
+    }
+}
+
+#[test]
+fn a_method_that_costs_twice_as_much_is_worse_if_it_captures_at_most_a_quarter_more() {
+    // It captures more by 0.08 on a logarithmic scale, at most by 4.5 standard errors more than that, and a quarter is 0.223.
+    for (standard_error, is_worse) in [(0.029, true), (0.034, false)] {
+        let captured_noise = standard_error / 0.577;
+        let turns = Rounds { captured: [80_000, 86_663], cost: 2.0, captured_noise, ..EQUAL }.judged();
+        let relation = turns.methods[1].relation;
+        assert_eq!(is_below_by_cost(relation), is_worse, "{standard_error}: {turns:?}");
+    }
+}
+
+#[test]
+fn a_method_looks_worse_if_chance_explains_that_it_captures_less_in_one_of_five_cases() {
+    // It captures less by 0.15 on a logarithmic scale, and looks a little cheaper, so that each may be better. With 3 degrees of freedom,
+    // 1.64 standard errors are one of five cases.
+    for (standard_errors, first) in [(1.8, "packet-v3"), (1.45, "recv")] {
+        let captured_noise = 0.15 / (0.577 * standard_errors);
+        let rounds = Rounds { captured: [60_000, 69_710], cost: 1.02, noise: 0.2, captured_noise };
+        let turns = rounds.judged();
+        assert_eq!(turns.methods[0].method, first, "{standard_errors}: {turns:?}");
     }
 }
