@@ -482,11 +482,15 @@ capbench_model::thresholds! {
     NOISY_TRIAL_LOSS: f64 = 0.02, "of the frames", "a choice: more than the goals of searches allow";
     /// Time of all trials of a bench. Opening the test bed and writing the report take the rest of 90 seconds.
     BENCH_TIME: Duration = Duration::from_secs(80), "time", "a choice: a minute and a half with all that is not measuring";
+    /// Precision of the sustained rates of a bench.
+    BENCH_PRECISION: f64 = 0.05, "of the rate", "a choice: half of the difference that matters to every user (COARSEST_PRECISION)";
     /// Length of a trial of a bench.
     BENCH_TRIAL: Duration = Duration::from_millis(400), "time",
         "a choice: as short as a search of its precision allows, so that more methods fit";
     /// The same of a quick one.
     QUICK_BENCH_TRIAL: Duration = Duration::from_millis(300), "time", "a choice: as BENCH_TRIAL, for a coarser precision";
+    /// Precision of the sustained rates of a quick bench.
+    QUICK_BENCH_PRECISION: f64 = 0.1, "of the rate", "a choice: as coarse as limits are compared (COARSEST_PRECISION)";
     /// The time of all trials of a quick bench, of 20 seconds.
     QUICK_BENCH_TIME: Duration = Duration::from_secs(18), "time", "a choice: as BENCH_TIME, for who waits for it";
 

@@ -159,4 +159,13 @@ mod tests {
         assert!(needed_of_five(3).is_some());
         assert_eq!(needed_of_five(2), None);
     }
+
+    #[test]
+    fn forty_eight_visits_are_asked_for_and_not_more() {
+        // All differences are larger than the threshold. Chance explains as many contrary pairs of 32 visits in 7 of 100 cases, and of
+        // 48 in 3.
+        assert_eq!(needed(&[4.0], &[1.0, 2.0, 8.0, 16.0, 32.0]), Some(48));
+        // These of 48 in 8, and of 72 in 3.
+        assert_eq!(needed(&[1.0, 64.0], &[2.0, 4.0, 8.0, 16.0, 32.0, 128.0]), None);
+    }
 }

@@ -468,6 +468,19 @@ mod tests {
     }
 
     #[test]
+    fn twelve_searches_are_asked_for_and_not_more() {
+        let quarter = ranking(&[1.0, 6.0, 7.0, 8.0], &[2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(
+            quarter.searches_that_decide(),
+            Some(12),
+            "of 144 pairs 36 contradict and 37 may; of 121 pairs 31 do and 30 may"
+        );
+        // Of 196 pairs of 14 searches 55 contradict, and may.
+        let seven_of_25 = ranking(&[1.0, 4.5, 8.0, 9.0, 10.0], &[2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(seven_of_25.searches_that_decide(), None);
+    }
+
+    #[test]
     fn a_method_is_above_the_next_if_chance_explains_it_in_fewer_than_one_of_20_cases() {
         let mut ranking = Ranking { needed: 2, ..ranking(&[2e5; 2], &[1e5; 2]) };
         for (by_chance, is_above) in [(0.048, true), (0.052, false)] {

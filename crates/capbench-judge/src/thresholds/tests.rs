@@ -9,6 +9,7 @@ mod majorities;
 mod members;
 mod recommendations;
 mod regimes;
+mod turns;
 
 use std::time::Duration;
 

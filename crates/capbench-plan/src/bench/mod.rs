@@ -14,6 +14,7 @@
 
 mod common_load;
 mod confirmation;
+mod pace;
 mod progress;
 #[cfg(test)]
 mod recommendation;
@@ -44,6 +45,7 @@ use capbench_judge::sustained::moments::has_small_loss;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+pub use pace::Pace;
 use progress::Progress;
 pub use search_plan::Searching;
 

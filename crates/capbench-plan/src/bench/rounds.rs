@@ -25,6 +25,9 @@ use crate::Result;
 use crate::order::Shuffle;
 use crate::session::Session;
 
+#[cfg(test)]
+mod tests;
+
 /// The methods of one set-up in turns.
 struct Rounds {
     setups: Vec<Setup>,

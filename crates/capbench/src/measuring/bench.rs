@@ -6,17 +6,13 @@ use anyhow::Result;
 use capbench_frames::StatedRate;
 use capbench_judge::comparison::{Thresholds, of_pairs};
 use capbench_judge::recommendation::recommend;
-use capbench_judge::search::Ratio;
-use capbench_judge::thresholds::{
-    BENCH_TIME, BENCH_TRIAL, QUICK_BENCH_TIME, QUICK_BENCH_TRIAL, TURNS_AT_RATE,
-};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::requirement::Requirement;
 use capbench_model::statement::Statement;
-use capbench_plan::bench::{BenchPlan, Searching};
+use capbench_plan::bench::{BenchPlan, Pace};
 use capbench_results::{Kind, Results};
 use capbench_sys::host::affinity;
 use clap::Args;
@@ -157,9 +153,9 @@ fn plan(scene: &Scene, flags: &BenchFlags) -> Result<BenchPlan> {
     if methods.is_empty() {
         return Err(Usage("--against: name another --method to compare with it".into()).into());
     }
-    let pace = Pace::of(flags.quick);
+    let pace = Pace::new(flags.quick);
     let takes_turns = methods.len() > 1 && against.is_none() && flags.visits.is_none();
-    let turns = if flags.rate.is_some() { TURNS_AT_RATE } else { pace.budget };
+    let turns = pace.turns(flags.rate.is_some());
     Ok(BenchPlan {
         methods,
         sizes: scene.sizes.clone(),
@@ -174,32 +170,6 @@ fn plan(scene: &Scene, flags: &BenchFlags) -> Result<BenchPlan> {
         against,
         left_out: Vec::new(),
     })
-}
-
-/// The time and precision of a bench.
-struct Pace {
-    /// Length of its trials.
-    trial: Duration,
-    precision: f64,
-    /// Time of all trials. Opening the test bed and writing the report take the rest of 20 or 90 seconds.
-    budget: Duration,
-}
-
-impl Pace {
-    fn of(is_quick: bool) -> Self {
-        if is_quick {
-            return Self { trial: QUICK_BENCH_TRIAL, precision: 0.1, budget: QUICK_BENCH_TIME };
-        }
-        Self { trial: BENCH_TRIAL, precision: 0.05, budget: BENCH_TIME }
-    }
-
-    /// How sustained rates are searched. Longer trials lengthen everything in proportion.
-    fn searching(&self, trial: Option<Duration>, quiet: Duration) -> Searching {
-        let factor = trial.map_or(1.0, |trial| trial.as_secs_f64() / self.trial.as_secs_f64()).max(1.0);
-        let precision = Ratio::new(self.precision).expect("a ratio below 1");
-        let trial = Searching::least_trial(precision).mul_f64(factor);
-        Searching { precision, budget: self.budget.mul_f64(factor), trial, quiet }
-    }
 }
 
 /// The set of methods of a bench: a quick one has more time for each of fewer.

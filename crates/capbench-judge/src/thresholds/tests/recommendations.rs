@@ -39,6 +39,15 @@ fn trials_at_maximum_load_are_of_one_load_up_to_a_twentieth_more() {
     }
 }
 
+#[test]
+fn a_longer_trial_lowers_a_limit_by_up_to_a_twentieth_and_denies_it_if_it_misses_more() {
+    for (lost, lower_pps) in [(4500, Some(95_500.0)), (5500, None)] {
+        let longer = TrialResult { phase: Phase::Confirmation, ..at_maximum(2, 100_000, lost) };
+        let found = ranked(&[at_maximum(1, 100_000, 0), longer]);
+        assert_eq!(found.lossless.lower_pps, lower_pps, "{lost} of 100,000 frames");
+    }
+}
+
 /// A lossless trial at the load of the question.
 fn with_cost(number: u32, method: &str, app_ns: f64) -> TrialResult {
     let mut trial = TrialResult { number, phase: Phase::FixedLoad, ..trial(100_000, 0) };

@@ -13,7 +13,7 @@ use crate::for_tests::Collected;
 use crate::guards::{Guarded, Policy};
 use crate::search::Stored;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
-use capbench_judge::search::{End, MaximumSource, Reason, SearchPlan, Status, parse};
+use capbench_judge::search::{End, MaximumSource, Ratio, Reason, SearchPlan, Status, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::{Load, Phase, TrialResult};
@@ -320,6 +320,19 @@ fn a_quick_search_takes_as_long_as_the_estimate_says() {
     let seconds = estimate.time(quiet, 1).as_secs_f64();
     let quiet_s = estimate.below.median.least_time(quiet).as_secs_f64();
     assert!(57.0 / seconds < 1.5 && seconds / 36.0 < 1.5 && seconds / quiet_s < 1.75, "{seconds} s");
+}
+
+#[test]
+fn noise_of_an_estimate_costs_2_percent_of_the_frames_of_a_trial() {
+    for (loss_ratio, counts) in [(0.015, true), (0.025, false)] {
+        let mut goals = parse("quick").unwrap();
+        for goal in &mut goals {
+            goal.loss_ratio = Ratio::new(loss_ratio).unwrap();
+        }
+        let estimate = search::estimate(&SearchPlan::new(goals)).unwrap();
+        let more_trials = estimate.noisy.median.trials > estimate.below.median.trials;
+        assert_eq!(more_trials, counts, "goals that allow {loss_ratio}: {estimate:?}");
+    }
 }
 
 #[test]

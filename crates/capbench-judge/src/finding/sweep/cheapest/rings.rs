@@ -78,9 +78,10 @@ fn ring_cost(costs: &Costs<'_, '_>, candidate: &Candidate<'_>) -> RingCost {
 
 #[cfg(test)]
 mod tests {
-    use super::{Costs, cheapest_ring};
+    use super::{CheapestRing, Costs, cheapest_ring};
     use crate::finding::Finding;
     use crate::finding::sweep::SweepFinding;
+    use crate::sweep::contrasts::{Evidence, Lead};
     use crate::sweep::for_tests::{LoadTrial, reading_of_each, series, sweep_of_loads};
     use crate::sweep::outcome::Swept;
 
@@ -94,10 +95,36 @@ mod tests {
             let sweep = sweep_of_loads(&[8.0, 16.0], vec![series("recv", reading_of_each(&trials))]);
             let swept = Swept::new(&sweep, &trials);
             let costs = Costs { swept: &swept, scene: &[&sweep.series[0]], leads: &[] };
-            let found = cheapest_ring(&costs).unwrap();
-            let Finding::Sweep(fact) = found.fact else { panic!("{found:?}") };
-            let SweepFinding::CheapestRing(fact) = *fact else { panic!("{fact:?}") };
-            assert_eq!(fact.smallest_alike.is_some(), is_alike, "100 and {small_ring_ns} ns");
+            assert_eq!(found(&costs).smallest_alike.is_some(), is_alike, "100 and {small_ring_ns} ns");
+        }
+    }
+
+    fn found(costs: &Costs<'_, '_>) -> CheapestRing {
+        let found = cheapest_ring(costs).unwrap();
+        let Finding::Sweep(fact) = found.fact else { panic!("{found:?}") };
+        let SweepFinding::CheapestRing(fact) = *fact else { panic!("{fact:?}") };
+        fact
+    }
+
+    #[test]
+    fn a_method_that_costs_up_to_a_twentieth_more_is_not_distinguished_although_chance_does_not_explain_it() {
+        // A twentieth less than 105.26 ns is 100 ns.
+        for (dearer_ns, is_distinguished) in [(105.2, false), (105.4, true)] {
+            let mut trials = [LoadTrial::lossless(1).result(), LoadTrial::lossless(2).result()];
+            trials[0].cpu.total_ns_per_packet = Some(100.0);
+            trials[1].cpu.total_ns_per_packet = Some(dearer_ns);
+            let cheaper = series("packet-v3", reading_of_each(&trials[..1]));
+            let dearer = series("recv", reading_of_each(&trials[1..]));
+            let sweep = sweep_of_loads(&[8.0], vec![cheaper, dearer]);
+            let [cheaper, dearer] = &sweep.series[..] else { panic!("two") };
+            let evidence = Evidence { by_chance: 0.001, comparisons: 1 };
+            let lead =
+                Lead { ahead: cheaper, behind: dearer, points: Vec::new(), gain: 5.0, most: 105.0, evidence };
+            let costs =
+                Costs { swept: &Swept::new(&sweep, &trials), scene: &[cheaper, dearer], leads: &[lead] };
+            let fact = found(&costs);
+            assert_eq!(fact.evidence.is_some(), is_distinguished, "100 and {dearer_ns} ns: {fact:?}");
+            assert_eq!(fact.not_distinguished.is_empty(), is_distinguished);
         }
     }
 }
