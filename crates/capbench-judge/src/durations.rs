@@ -170,11 +170,11 @@ mod tests {
         let mut elapsed = Duration::ZERO;
         let mut announced = Vec::new();
         for nth in 1..=30 {
-            elapsed += Duration::from_secs(if nth <= 5 { 2 } else { 6 });
+            elapsed += Duration::from_secs(if nth <= 10 { 2 } else { 12 });
             let corrected = time.corrected_after(&TrialResult::default(), elapsed);
             announced.extend(corrected.map(|time| (nth, time.as_secs())));
         }
-        assert_eq!(announced, [(5, 42), (7, 64), (17, 98)]);
+        assert_eq!(announced, [(10, 42), (12, 75), (16, 117)]);
         assert!(AnnouncedTime::of_plan(Planned { time: None, ..planned }).is_none());
     }
 

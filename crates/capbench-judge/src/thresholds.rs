@@ -435,8 +435,8 @@ capbench_model::thresholds! {
     RUN_OVERHEAD: Duration = Duration::from_secs(2), "time", "measured: 1.7 to 2.7 s on a busy host of two CPUs";
     /// A run announces another time if its first trials show that the announced one is wrong by this factor.
     WRONG_ESTIMATE: f64 = 1.5, "times", "a choice: a user who plans a break is not misled by less";
-    /// Trials after which that is asked: a single one can have met a disturbance.
-    ESTIMATING_TRIALS: usize = 5, "trials", "a choice: few enough to help, many enough for a mean";
+    /// Trials after which that is asked. The first of a run is repeated if it is disturbed, and of the others one in ten.
+    ESTIMATING_TRIALS: usize = 10, "trials", "a calculation: one repeat is the share that is kept for repeats (REPEATS_RESERVE)";
     /// Runs that take less time announce none.
     ANNOUNCED_TIME: Duration = Duration::from_secs(30), "time", "a choice: for less nobody does something else meanwhile";
     /// Share of the trials in which noise costs frames below the limit of a method, where an estimate supposes a noisy host.

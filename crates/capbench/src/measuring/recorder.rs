@@ -48,8 +48,8 @@ pub struct Recorder {
     saved: Instant,
     /// Whether the last search in the results still runs.
     searching: bool,
-    /// When the first trial began.
-    began: Instant,
+    /// When the first trial began; absent before.
+    began: Option<Instant>,
     /// The time that the user expects. Absent if the user or the plan set it.
     expected: Option<AnnouncedTime>,
 }
@@ -105,7 +105,7 @@ impl Recorder {
             monitor,
             saved: now,
             searching: false,
-            began: now,
+            began: None,
             expected,
         })
     }
@@ -134,8 +134,8 @@ impl Recorder {
 
     /// Announces another time if trials take longer on this host, or less long, than was supposed.
     fn correct_time(&mut self, trial: &TrialResult) {
-        let Some(expected) = &mut self.expected else { return };
-        if let Some(time) = expected.corrected_after(trial, self.began.elapsed()) {
+        let (Some(expected), Some(began)) = (&mut self.expected, self.began) else { return };
+        if let Some(time) = expected.corrected_after(trial, began.elapsed()) {
             let trials = self.results.trials.len();
             let time = words::roughly(time);
             self.bar
@@ -159,6 +159,7 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn starts(&mut self, what: &str) {
+        self.began.get_or_insert_with(Instant::now);
         self.bar.0.set_message(printable::line(what));
     }
 
