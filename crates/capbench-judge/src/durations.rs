@@ -1,11 +1,11 @@
-//! How long trials and runs take. Every estimate that is printed uses these functions: before a run by assumed figures, and after it by
-//! those of its trials.
+//! How long trials and runs take. Every estimate that is printed uses these functions: before a run by assumed figures, while it runs by the
+//! time of its first trials, and after it by its trials.
 
 use std::time::Duration;
 
 use crate::thresholds::{
-    BENCH_TIME, BENCH_TRIAL, QUICK_BENCH_TIME, REPEATS_RESERVE, RUN_OVERHEAD, TRIAL_OVERHEAD, TURNS_AT_RATE,
-    TURNS_TIME,
+    ANNOUNCED_TIME, BENCH_TIME, BENCH_TRIAL, ESTIMATING_TRIALS, QUICK_BENCH_TIME, REPEATS_RESERVE,
+    RUN_OVERHEAD, TRIAL_OVERHEAD, TURNS_AT_RATE, TURNS_TIME, WRONG_ESTIMATE,
 };
 use capbench_model::trial::TrialResult;
 
@@ -35,6 +35,65 @@ fn attempts_and_probes(trial: &TrialResult) -> u32 {
     let Some(guarding) = &trial.guarding else { return 1 };
     let probes = guarding.recovery.as_ref().map_or(0, |recovery| recovery.probes.len());
     (1 + guarding.discarded.len() + probes) as u32
+}
+
+/// What a plan is likely to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Planned {
+    /// Number of its trials.
+    pub trials: usize,
+    /// Time for which they send.
+    pub sending: Duration,
+    /// Estimated time of the whole run. Absent if the run ends by its time, and not by its trials.
+    pub time: Option<Duration>,
+}
+
+/// The announced time of a run. How long a trial takes on this host shows only in the run, which then announces another time.
+#[derive(Clone, Copy, Debug)]
+pub struct AnnouncedTime {
+    planned: Planned,
+    announced: Duration,
+    trials: usize,
+    sending: Duration,
+}
+
+impl AnnouncedTime {
+    /// The time of a plan; absent if it has none.
+    pub fn of_plan(planned: Planned) -> Option<Self> {
+        let announced = planned.time?;
+        Some(Self { planned, announced, trials: 0, sending: Duration::ZERO })
+    }
+
+    /// The announced time, if the run is long enough to announce it.
+    pub fn worth_announcing(&self) -> Option<Duration> {
+        (self.announced >= ANNOUNCED_TIME).then_some(self.announced)
+    }
+
+    /// Adds a trial that ended so long after the first one began. The new time of the whole run, if the trials so far show that the
+    /// announced one is wrong.
+    pub fn corrected_after(&mut self, trial: &TrialResult, elapsed: Duration) -> Option<Duration> {
+        self.trials += 1;
+        self.sending += Duration::try_from_secs_f64(trial.duration_s).unwrap_or_default();
+        let done = self.done_share();
+        if self.trials < ESTIMATING_TRIALS || done >= 1.0 {
+            return None;
+        }
+        let expected = whole_run(elapsed.div_f64(done));
+        let is_wrong = expected > self.announced.mul_f64(WRONG_ESTIMATE)
+            || self.announced > expected.mul_f64(WRONG_ESTIMATE);
+        if !is_wrong || expected.max(self.announced) < ANNOUNCED_TIME {
+            return None;
+        }
+        self.announced = expected;
+        Some(expected)
+    }
+
+    /// The share of the plan that the trials so far are, by the time that was assumed for each.
+    fn done_share(&self) -> f64 {
+        let done = self.sending + TRIAL_OVERHEAD * self.trials as u32;
+        let planned = self.planned.sending + TRIAL_OVERHEAD * self.planned.trials as u32;
+        if planned.is_zero() { 1.0 } else { done.div_duration_f64(planned) }
+    }
 }
 
 /// The time of the trials of a bench of one set-up, at one load or for the highest rates.
@@ -74,7 +133,50 @@ impl TrialsInTurns {
 
 #[cfg(test)]
 mod tests {
-    use super::TrialsInTurns;
+    use std::time::Duration;
+
+    use capbench_model::trial::TrialResult;
+
+    use super::{AnnouncedTime, Planned, TrialsInTurns};
+
+    /// The times in whole seconds that a run of a hundred trials of 0.7 s announces, if each of them takes so long.
+    fn announced(planned_s: u64, trial_s: f64) -> Vec<u64> {
+        let sending = Duration::from_secs(70);
+        let planned = Planned { trials: 100, sending, time: Some(Duration::from_secs(planned_s)) };
+        let mut time = AnnouncedTime::of_plan(planned).unwrap();
+        let trial = TrialResult { duration_s: 0.7, ..TrialResult::default() };
+        let mut announced = Vec::new();
+        for nth in 1..=120 {
+            let elapsed = Duration::from_secs_f64(f64::from(nth) * trial_s);
+            announced.extend(time.corrected_after(&trial, elapsed).map(|time| time.as_secs()));
+        }
+        announced
+    }
+
+    #[test]
+    fn a_run_announces_another_time_if_its_first_trials_take_half_as_long_again() {
+        assert!(announced(102, 1.45).is_empty());
+        assert_eq!(announced(102, 1.55), [157]);
+        assert!(announced(102, 0.7).is_empty());
+        assert_eq!(announced(102, 0.6), [62]);
+        assert!(announced(12, 0.2).is_empty(), "short runs are not announced");
+        assert_eq!(announced(12, 0.4), [42]);
+    }
+
+    #[test]
+    fn a_time_is_corrected_again_if_trials_become_slower_and_never_after_the_planned_ones() {
+        let planned = Planned { trials: 20, sending: Duration::ZERO, time: Some(Duration::from_secs(20)) };
+        let mut time = AnnouncedTime::of_plan(planned).unwrap();
+        let mut elapsed = Duration::ZERO;
+        let mut announced = Vec::new();
+        for nth in 1..=30 {
+            elapsed += Duration::from_secs(if nth <= 10 { 2 } else { 12 });
+            let corrected = time.corrected_after(&TrialResult::default(), elapsed);
+            announced.extend(corrected.map(|time| (nth, time.as_secs())));
+        }
+        assert_eq!(announced, [(10, 42), (12, 75), (16, 117)]);
+        assert!(AnnouncedTime::of_plan(Planned { time: None, ..planned }).is_none());
+    }
 
     #[test]
     fn a_longer_bench_of_fewer_methods_has_more_rounds() {

@@ -23,6 +23,7 @@
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
+use capbench_model::disturbance::Disturbance;
 use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::ratio::Ratio;
@@ -146,10 +147,27 @@ pub fn is_of_method(trial: &TrialResult) -> bool {
 
 /// Whether the time that others took from the CPUs of a disturbed trial can explain the frames that it missed.
 pub(crate) fn is_explained_by_disturbance(trial: &TrialResult) -> bool {
-    let missing = missing_share(trial);
-    let taken = trial.disturbance.taken_share();
+    can_explain(&trial.disturbance, missing_share(trial))
+}
+
+/// Whether the time that others took from the CPUs of a disturbed trial can explain that it missed this share of the frames.
+fn can_explain(disturbance: &Disturbance, missing: f64) -> bool {
+    let taken = disturbance.taken_share();
     let is_clear = missing > OWN_LOSS_FACTOR * taken || OWN_LOSS_FACTOR * (1.0 - missing) < 1.0 - taken;
-    !trial.disturbance.reasons().is_empty() && !is_clear
+    !disturbance.reasons().is_empty() && !is_clear
+}
+
+/// The highest share of the frames that a trial with this share could have captured without this disturbance. A loss of the method's own is
+/// at least the part of it that others cannot explain.
+pub(crate) fn highest_undisturbed(captured: f64, disturbance: &Disturbance) -> f64 {
+    let missing = 1.0 - captured;
+    if disturbance.reasons().is_empty() {
+        captured
+    } else if can_explain(disturbance, missing) {
+        1.0
+    } else {
+        1.0 - missing / OWN_LOSS_FACTOR
+    }
 }
 
 fn share(part: u64, whole: u64) -> f64 {

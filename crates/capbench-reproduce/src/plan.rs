@@ -12,7 +12,7 @@ use capbench_model::units::ByteCount;
 use serde::Deserialize;
 
 use crate::conditions::Conditions;
-use crate::step::{Action, Case, Step};
+use crate::step::{Action, Case, Frequency, Step};
 use capbench_judge::reproduction::measured::StepFacts;
 use capbench_judge::search::{Goal, Ratio, SearchPlan, Strategy, Width};
 use capbench_model::laboratory::Setup;
@@ -46,6 +46,12 @@ pub(crate) struct StepPlan {
     least_s: Option<f64>,
     /// Divisor of the requested visits; 1 if absent.
     visits_divided_by: Option<u32>,
+    /// Factor of the requested visits; 1 if absent.
+    visits_times: Option<u32>,
+    /// Methods that no claim about the step needs.
+    seldom_methods: Vec<String>,
+    /// Points that a claim needs at which a little noise changes much. Seldom visited methods are not visited more often there.
+    often_points: Vec<u32>,
     sizes: Option<String>,
     flows: Option<u32>,
     frames_of_dain: bool,
@@ -106,7 +112,8 @@ impl StepPlan {
     }
 
     pub(crate) fn step(&self, conditions: &Conditions) -> Result<Step> {
-        let visits = conditions.visits.div_ceil(self.visits_divided_by.unwrap_or(1));
+        let times = self.visits_times.unwrap_or(1);
+        let visits = (times * conditions.visits).div_ceil(self.visits_divided_by.unwrap_or(1));
         let seed = conditions.seed;
         let action = match self.does {
             Does::Sweep => Action::Sweep(Box::new(self.sweep(conditions, visits)?)),
@@ -119,6 +126,7 @@ impl StepPlan {
                             setup: setup.clone(),
                             load,
                             duration: self.length(conditions, load),
+                            frequency: self.frequency(&setup),
                         });
                     }
                 }
@@ -134,6 +142,15 @@ impl StepPlan {
             }
         };
         Ok(Step { name: self.name.clone(), summary: self.summary.clone(), action })
+    }
+
+    fn frequency(&self, setup: &Setup) -> Frequency {
+        if self.seldom_methods.contains(&setup.method.to_string()) {
+            return Frequency::Seldom;
+        }
+        let is_often =
+            |octets: &u32| FrameSize::new(*octets).is_ok_and(|size| setup.sizes == Sizes::Fixed(size));
+        if self.often_points.iter().any(is_often) { Frequency::Often } else { Frequency::Usual }
     }
 
     fn length(&self, conditions: &Conditions, load: Load) -> Duration {

@@ -136,16 +136,21 @@ impl Step {
     }
 }
 
-/// Runs every case once per pass, in random order. Failed cases are not tried again.
+/// Runs every case in each pass as often as it is to be visited, in random order. Failed cases are not tried again.
 fn visit(cases: &[Case], visits: u32, seed: u64, session: &mut Session<'_>) -> Result<()> {
     let mut shuffle = Shuffle::new(seed);
     let mut failed = vec![false; cases.len()];
-    for _ in 0..visits {
-        for nth in shuffle.pass(cases.len()) {
+    for pass in 0..visits {
+        let mut turns: Vec<usize> = Vec::new();
+        for (nth, case) in cases.iter().enumerate() {
+            turns.extend(vec![nth; case.frequency.times_in(pass) as usize]);
+        }
+        for turn in shuffle.pass(turns.len()) {
             if session.stopped {
                 return Ok(());
             }
-            let Case { setup, load, duration } = &cases[nth];
+            let nth = turns[turn];
+            let Case { setup, load, duration, .. } = &cases[nth];
             if failed[nth] {
                 continue;
             }

@@ -14,6 +14,37 @@ use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::SweepPlan;
 use std::time::Duration;
 
+/// How often a trial is repeated. Seldom is a third of the visits, and often three times as many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frequency {
+    /// In every third pass.
+    Seldom,
+    /// Once in each pass.
+    Usual,
+    /// Three times in each pass.
+    Often,
+}
+
+impl Frequency {
+    /// How many times the trial is in a pass, counted from 0.
+    pub fn times_in(self, pass: u32) -> u32 {
+        match self {
+            Self::Seldom => u32::from(pass.is_multiple_of(3)),
+            Self::Usual => 1,
+            Self::Often => 3,
+        }
+    }
+
+    /// Its number in so many passes.
+    pub fn visits(self, passes: u32) -> u32 {
+        match self {
+            Self::Seldom => passes.div_ceil(3),
+            Self::Usual => passes,
+            Self::Often => 3 * passes,
+        }
+    }
+}
+
 /// A requested trial, repeated for each visit.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -23,6 +54,8 @@ pub struct Case {
     pub load: Load,
     /// Length of the trial.
     pub duration: Duration,
+    /// How often it is repeated.
+    pub frequency: Frequency,
 }
 
 /// The action of a step.
@@ -32,9 +65,9 @@ pub enum Action {
     Sweep(Box<SweepPlan>),
     /// Trials that differ in more than one parameter, in random order.
     Trials {
-        /// Each once per visit.
+        /// Each once per visit, or more seldom or often.
         cases: Vec<Case>,
-        /// Number of visits.
+        /// Number of visits, each a pass over the cases.
         visits: u32,
         /// Seed of the order.
         seed: u64,
@@ -94,7 +127,9 @@ impl Step {
     pub fn trials(&self) -> Result<usize> {
         Ok(match &self.action {
             Action::Sweep(plan) => plan.trials(),
-            Action::Trials { cases, visits, .. } => cases.len() * *visits as usize,
+            Action::Trials { cases, visits, .. } => {
+                cases.iter().map(|case| case.frequency.visits(*visits) as usize).sum()
+            }
             Action::Searches(_) => self.estimate()?.median.trials as usize,
         })
     }
@@ -106,8 +141,8 @@ impl Step {
             Action::Trials { cases, visits, .. } => {
                 let quiet = cases.first().map_or(Duration::ZERO, |case| case.setup.quiet);
                 let costs: Result<Vec<Cost>> =
-                    TAKEN.into_iter().map(|read_pps| rehearsed(cases, read_pps)).collect();
-                Ok(Spread::from_costs(costs?.into_iter().map(|cost| cost.times(*visits)).collect(), quiet))
+                    TAKEN.into_iter().map(|read_pps| rehearsed(cases, *visits, read_pps)).collect();
+                Ok(Spread::from_costs(costs?, quiet))
             }
             Action::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
                 let estimate = search::estimate(plan)?;
@@ -117,8 +152,8 @@ impl Step {
     }
 }
 
-/// The cost of the trials if every method reads frames at the rate `read_pps`.
-fn rehearsed(cases: &[Case], read_pps: f64) -> Result<Cost> {
+/// The cost of all visits if every method reads frames at the rate `read_pps`.
+fn rehearsed(cases: &[Case], visits: u32, read_pps: f64) -> Result<Cost> {
     let mut cost = Cost::default();
     for case in cases {
         let pps = case.load.pps().unwrap_or(SUPPOSED_MAXIMUM);
@@ -128,7 +163,23 @@ fn rehearsed(cases: &[Case], read_pps: f64) -> Result<Cost> {
         let mut session = Session::new(&mut path, &mut unwatched);
         session.trial(&case.setup, case.load, case.duration, Phase::FixedLoad)?;
         // Each is tried on a separate path, so the cost does not include the probe after an overload.
-        cost = cost.and(Cost { probes: u32::from(read_pps < pps), ..path.cost() });
+        let of_visit = Cost { probes: u32::from(read_pps < pps), ..path.cost() };
+        cost = cost.and(of_visit.times(case.frequency.visits(visits)));
     }
     Ok(cost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Frequency;
+
+    #[test]
+    fn the_passes_of_a_step_have_as_many_visits_as_are_counted() {
+        for frequency in [Frequency::Seldom, Frequency::Usual, Frequency::Often] {
+            for passes in 1..10 {
+                let visits: u32 = (0..passes).map(|pass| frequency.times_in(pass)).sum();
+                assert_eq!(frequency.visits(passes), visits, "{frequency:?} in {passes} passes");
+            }
+        }
+    }
 }

@@ -181,17 +181,26 @@ fn seconds_with_deciding_visits(reproductions: &[Reproduction], trials: &[TrialR
     let mut seconds = 0.0;
     for reproduction in reproductions {
         let time = time_again(trials.iter().filter(|trial| reproduction.trials.contains(&trial.number)));
-        let visits = reproduction.findings.iter().filter_map(|claim| claim.visits).max().unwrap_or(1);
-        seconds += time.as_secs_f64() * f64::from(ADVISED_VISITS) / f64::from(visits.max(1));
+        seconds += time.as_secs_f64() * f64::from(ADVISED_VISITS) / f64::from(requested_visits(reproduction));
     }
     seconds
 }
 
+/// The visits of a usual point. Some points have more; older files do not have what was requested.
+fn requested_visits(reproduction: &Reproduction) -> u32 {
+    if let Some(conditions) = &reproduction.conditions {
+        return conditions.visits.max(1);
+    }
+    reproduction.findings.iter().filter_map(|claim| claim.visits).max().unwrap_or(1).max(1)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ReproductionAnswer, SupportedClaim, answers, found};
+    use capbench_model::trial::TrialResult;
+
+    use super::{ReproductionAnswer, SupportedClaim, answers, found, seconds_with_deciding_visits};
     use crate::finding::{Finding, Found};
-    use crate::reproduction::{Answer, Judgement, Reproduction};
+    use crate::reproduction::{Answer, Judgement, Reproduction, TrialConditions};
 
     /// The answer to the claim named "claim N", which trial N supports.
     fn judgement(answer: Answer, visits: Option<u32>, trial: u32) -> Judgement {
@@ -249,5 +258,21 @@ mod tests {
             assert_eq!(*more, found(expected, vec![4]), "without the claim that holds");
         }
         assert!(answered(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn the_time_of_enough_visits_follows_from_those_that_were_requested() {
+        let trial = TrialResult { number: 1, duration_s: 0.7, ..TrialResult::default() };
+        let conditions =
+            TrialConditions { scale: 1.0, length_range_s: None, visits: 2, search_width: 0.05, quiet_s: 0.2 };
+        let reproduction = Reproduction {
+            // A point with three times as many visits.
+            findings: vec![judgement(Answer::Holds, Some(6), 1)],
+            conditions: Some(conditions),
+            trials: vec![1],
+            ..Reproduction::default()
+        };
+        let seconds = seconds_with_deciding_visits(&[reproduction], &[trial]);
+        assert!((seconds - 3.0).abs() < 1e-9, "three times a trial of 0.7 s and 0.3 s besides: {seconds}");
     }
 }

@@ -15,6 +15,7 @@ use super::strategist::{Binary, Strategist, pursue};
 use crate::cost::{Cost, Meter, SUPPOSED_MAXIMUM, Spread};
 use crate::{PlanError, Result};
 use capbench_judge::JudgeError;
+use capbench_judge::durations::{Planned, whole_run};
 use capbench_judge::search::database::Database;
 use capbench_judge::search::{Goal, SearchPlan, Strategy};
 use capbench_judge::sustained::Observation;
@@ -199,6 +200,17 @@ impl Estimate {
         let without_noise = f64::from(self.below.median.trials);
         let with_noise = f64::from(self.noisy.median.trials);
         (without_noise * with_noise).sqrt().round() as usize
+    }
+
+    /// The whole run of `searches` searches, by the same mean.
+    pub fn planned(&self, quiet: Duration, searches: u32) -> Planned {
+        let without_noise = self.below.median.traffic.as_secs_f64();
+        let sending_s = (without_noise * self.noisy.median.traffic.as_secs_f64()).sqrt();
+        Planned {
+            trials: self.trials() * searches as usize,
+            sending: Duration::try_from_secs_f64(sending_s).unwrap_or(Duration::MAX).saturating_mul(searches),
+            time: Some(whole_run(self.time(quiet, searches))),
+        }
     }
 }
 

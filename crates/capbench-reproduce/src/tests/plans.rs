@@ -37,12 +37,13 @@ fn plans_are_those_of_the_publications() {
                     for case in cases {
                         let _ = writeln!(
                             text,
-                            "  {} {} {} at {} for {:?}, {visits} times",
+                            "  {} {} {} at {} for {:?}, {} times",
                             case.setup.method,
                             case.setup.label(),
                             case.setup.placement,
                             case.load,
-                            case.duration
+                            case.duration,
+                            case.frequency.visits(*visits)
                         );
                     }
                 }

@@ -95,7 +95,6 @@ fn livelock_and_its_cures_are_found_where_they_are() {
     let expected: [(&str, &[Answer]); 3] =
         [("receive livelock", &[HOLDS]), ("hardly better", &[HOLDS]), (polling, &[HOLDS, HOLDS])];
     expect("deri-2004", 2, &mut old, &expected);
-    expect("deri-2004", 1, &mut old, &[(polling, &[INCONCLUSIVE, INCONCLUSIVE])]);
 }
 
 #[test]
@@ -170,7 +169,8 @@ fn a_ring_with_room_for_the_whole_trial_shows_nothing_about_loss() {
     let (stack, _) = run("cesnet-2008", 2, &mut path_with(vec![deep("recv", 100_000.0)], &["recv"]));
     assert_eq!(answers(&stack, "captures 1 Gbit/s from 313"), [INCONCLUSIVE, INCONCLUSIVE]);
     assert_eq!(answers(&stack, "IMIX at 1 Gbit/s is captured whole"), [INCONCLUSIVE]);
-    assert_eq!(answers(&stack, "more packets lead to fewer"), [INCONCLUSIVE], "{:#?}", stack.findings);
+    // More are captured of more packets, and as many are read: neither is fewer.
+    assert_eq!(answers(&stack, "more packets lead to fewer"), [CHANGED], "{:#?}", stack.findings);
     // Where a deep buffer makes no difference, it is no objection.
     let (enough, _) = run("loke-2011", 2, &mut path_with(vec![deep("packet-v3", 2e6)], &["packet-v3"]));
     assert_eq!(answers(&enough, "TPACKET_V1 drops"), [HOLDS]);
@@ -223,7 +223,7 @@ fn lengthy_loads_that_were_not_reached_leave_open_what_becomes_of_them() {
     let (livelock, _) = run("deri-2004", 2, &mut weak());
     let judged = judgements(&livelock, "captures next to nothing");
     assert_eq!(judged[0].answer, INCONCLUSIVE);
-    let not_reached = ClaimEvidence::LoadNotReached { trials: 2, all_trials: 2, withdraws: true };
+    let not_reached = ClaimEvidence::LoadNotReached { trials: 6, all_trials: 6, withdraws: true };
     assert!(judged[0].evidence.contains(&not_reached), "{judged:?}");
     let (small, _) = run("libtrace-2012", 2, &mut weak());
     assert_eq!(

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_frames::StatedRate;
 use capbench_judge::comparison::{Thresholds, of_pairs};
+use capbench_judge::durations::Planned;
 use capbench_judge::recommendation::recommend;
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::Laboratory;
@@ -243,8 +244,8 @@ impl Plan for Bench {
         Ok(())
     }
 
-    fn trials(&self) -> Result<usize> {
-        Ok(self.plan.trials())
+    fn planned(&self) -> Result<Planned> {
+        Ok(Planned { trials: self.plan.trials(), ..Planned::default() })
     }
 
     fn statements(&self, scene: &Scene) -> Vec<String> {

@@ -22,6 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use capbench_dataset::{run_id, tables};
 use capbench_host::host_id;
+use capbench_judge::durations::Planned;
 use capbench_judge::livelock;
 use capbench_judge::rfc2544::Ended as TestEnded;
 use capbench_judge::search::End;
@@ -62,8 +63,8 @@ pub trait Plan {
     /// anything is saved.
     fn fit(&mut self, scene: &Scene, laboratory: &mut dyn Laboratory) -> Result<()>;
 
-    /// Number of trials, as far as known.
-    fn trials(&self) -> Result<usize>;
+    /// The trials and their time, as far as known.
+    fn planned(&self) -> Result<Planned>;
 
     /// Statements about the run for its results, such as deviations from a standard.
     fn statements(&self, scene: &Scene) -> Vec<String>;
@@ -146,9 +147,11 @@ fn measure<P: Plan>(
     let policy = Policy { repeats: scene.run.repeats, ..Policy::default() };
     let mut laboratory = Guarded::new(laboratory, policy, stop.flag());
     plan.fit(&scene, &mut laboratory)?;
-    let trials = plan.trials()?;
+    let mut planned = plan.planned()?;
     let (directory, results) = match plan.resumed() {
         Some((directory, earlier)) => {
+            // How much of the plan is left is not known.
+            planned.time = None;
             let last = earlier.trials.iter().map(TrialResult::last_number).max();
             laboratory.number_after(last.unwrap_or(0));
             let results = resumed(P::KIND, earlier, &environment, not_measured, &directory)?;
@@ -156,7 +159,7 @@ fn measure<P: Plan>(
         }
         None => begun(P::KIND, &scene, environment, plan.statements(&scene), not_measured)?,
     };
-    let mut recorder = Recorder::new(directory, results, trials, stop.clone(), monitor)?;
+    let mut recorder = Recorder::new(directory, results, planned, stop.clone(), monitor)?;
     let Ended { stopped, failure } = plan.run(&mut laboratory, &mut recorder)?;
     let Recorder { mut directory, mut results, failures, .. } = recorder.finish();
     if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {

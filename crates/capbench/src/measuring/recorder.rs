@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use capbench_judge::durations::{AnnouncedTime, Planned};
 use capbench_judge::reproduction::LeftOut;
 use capbench_judge::reproduction::Reproduction;
 use capbench_judge::rfc2544::{NotTested, Tested};
@@ -24,7 +25,7 @@ use capbench_report::{printable, sentences};
 use capbench_results::{Results, ResultsError, RunDirectory};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::soak_progress;
+use super::{soak_progress, words};
 use crate::exit::Failure;
 use crate::metrics::Run as Monitor;
 use crate::output;
@@ -48,6 +49,10 @@ pub struct Recorder {
     saved: Instant,
     /// Whether the last search in the results still runs.
     searching: bool,
+    /// When the first trial began; absent before.
+    began: Option<Instant>,
+    /// The time that the user expects. Absent if the user or the plan set it.
+    expected: Option<AnnouncedTime>,
 }
 
 /// A progress bar that clears its line on every exit path. It is drawn between trials only: while frames are sent, no thread of
@@ -73,22 +78,37 @@ pub fn save_with_words(
 }
 
 impl Recorder {
-    /// Saves the first results. `trials` is the expected number of trials.
+    /// Saves the first results, and announces the time of the run.
     pub fn new(
         mut directory: RunDirectory,
         mut results: Results,
-        trials: usize,
+        planned: Planned,
         stop: Stop,
         monitor: Option<Monitor>,
     ) -> Result<Self> {
         save_with_words(&mut directory, &mut results).map_err(PlanError::observer)?;
         // Drawn on a terminal only: indicatif hides itself elsewhere and respects NO_COLOR.
-        let bar = ProgressBar::new(trials as u64);
+        let bar = ProgressBar::new(planned.trials as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
             bar.set_style(style);
         }
-        let (failures, bar, saved) = (Vec::new(), Bar(bar), Instant::now());
-        Ok(Self { directory, results, failures, bar, stop, monitor, saved, searching: false })
+        let expected = AnnouncedTime::of_plan(planned);
+        if let Some(time) = expected.as_ref().and_then(AnnouncedTime::worth_announcing) {
+            tell!("capbench: this takes about {}", words::roughly(time));
+        }
+        let now = Instant::now();
+        Ok(Self {
+            directory,
+            results,
+            failures: Vec::new(),
+            bar: Bar(bar),
+            stop,
+            monitor,
+            saved: now,
+            searching: false,
+            began: None,
+            expected,
+        })
     }
 
     /// Prints on standard output while the bar is shown.
@@ -113,6 +133,18 @@ impl Recorder {
         self.results.not_measured.push(NotMeasured::new(every_method, None, why.to_string()));
     }
 
+    /// Announces another time if trials take longer on this host, or less long, than was supposed.
+    fn correct_time(&mut self, trial: &TrialResult) {
+        let (Some(expected), Some(began)) = (&mut self.expected, self.began) else { return };
+        if let Some(time) = expected.corrected_after(trial, began.elapsed()) {
+            let trials = self.results.trials.len();
+            let time = words::roughly(time);
+            self.bar
+                .0
+                .suspend(|| tell!("capbench: by its first {trials} trials this takes about {time} in all"));
+        }
+    }
+
     fn save(&mut self) -> Result<()> {
         self.saved = Instant::now();
         save_with_words(&mut self.directory, &mut self.results).map_err(PlanError::observer)
@@ -128,6 +160,7 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn starts(&mut self, what: &str) {
+        self.began.get_or_insert_with(Instant::now);
         self.bar.0.set_message(printable::line(what));
     }
 
@@ -137,6 +170,7 @@ impl Observer for Recorder {
         let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
         self.bar.0.set_length(length);
         self.bar.0.inc(1);
+        self.correct_time(result);
         let is_short = result.duration_s <= TURN_LENGTH.as_secs_f64();
         if is_short && self.saved.elapsed() < BETWEEN_TURNS_SAVED {
             return Ok(());

@@ -5,12 +5,13 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_capture::methods;
 use capbench_frames::{FrameSize, Sizes};
+use capbench_judge::durations::Planned;
 use capbench_judge::thresholds::REPRODUCTION_VISITS;
 use capbench_model::TrialError;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::method_spec::MethodSpec;
 use capbench_plan::PlanError;
-use capbench_plan::cost::Spread;
+use capbench_plan::cost::{Cost, Spread};
 use capbench_report::formats::text::wrapped;
 use capbench_reproduce::publication::VENDORS;
 use capbench_reproduce::{self, Conditions, PUBLICATIONS, Publication, Scale};
@@ -133,8 +134,12 @@ impl Plan for Reproduce {
         Ok(())
     }
 
-    fn trials(&self) -> Result<usize> {
-        Ok(self.parts.iter().map(|part| part.estimate.median.trials as usize).sum())
+    fn planned(&self) -> Result<Planned> {
+        let mut cost = Cost::default();
+        for part in &self.parts {
+            cost = cost.and(part.estimate.median);
+        }
+        Ok(cost.planned(self.base.base.quiet))
     }
 
     fn statements(&self, _: &Scene) -> Vec<String> {

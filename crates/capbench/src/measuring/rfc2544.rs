@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_frames::{Pps, StatedRate};
 use capbench_judge::bursts::Percent;
-use capbench_judge::durations::whole_run;
+use capbench_judge::durations::{Planned, whole_run};
 use capbench_judge::search::{Goal, SearchPlan, parse};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::SizeLabel;
@@ -283,8 +283,11 @@ impl Plan for Tests {
         Ok(())
     }
 
-    fn trials(&self) -> Result<usize> {
-        self.setups.iter().map(|setup| Ok(self.suite.estimate(setup)?.all.median.trials as usize)).sum()
+    fn planned(&self) -> Result<Planned> {
+        let Some(first) = self.setups.first() else { return Ok(Planned::default()) };
+        // The estimate depends on nothing in which set-ups differ.
+        let cost = self.suite.estimate(first)?.all.median.times(self.setups.len() as u32);
+        Ok(cost.planned(first.quiet))
     }
 
     fn statements(&self, scene: &Scene) -> Vec<String> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use capbench_frames::StatedRate;
-use capbench_judge::durations::whole_run;
+use capbench_judge::durations::{Planned, whole_run};
 use capbench_judge::search::SearchWarning;
 use capbench_judge::search::ranking::searches_to_distinguish;
 use capbench_judge::search::{End, Goal, PresetGoal, SearchPlan, parse, presets};
@@ -261,9 +261,9 @@ impl Plan for Search {
         Ok(())
     }
 
-    fn trials(&self) -> Result<usize> {
-        let searches = self.setups.len() * self.searches as usize;
-        Ok(searches * search::estimate(&self.plan)?.trials())
+    fn planned(&self) -> Result<Planned> {
+        let searches = self.setups.len() as u32 * self.searches;
+        Ok(search::estimate(&self.plan)?.planned(self.plan.quiet, searches))
     }
 
     fn statements(&self, scene: &Scene) -> Vec<String> {

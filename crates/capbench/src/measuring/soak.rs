@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_frames::StatedRate;
+use capbench_judge::durations::Planned;
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_plan::soak::SoakPlan;
@@ -103,8 +104,8 @@ impl Plan for Soak {
         Ok(laboratory.prepare(&self.plan.setup)?.keep_open().map(drop)?)
     }
 
-    fn trials(&self) -> Result<usize> {
-        Ok(self.plan.segments() as usize)
+    fn planned(&self) -> Result<Planned> {
+        Ok(Planned { trials: self.plan.segments() as usize, ..Planned::default() })
     }
 
     fn statements(&self, _: &Scene) -> Vec<String> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use capbench_frames::StatedRate;
 use capbench_frames::layout::Flows;
+use capbench_judge::durations::Planned;
 use capbench_judge::sweep::{Analysis, AxisKind, Named};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::members::Members;
@@ -326,11 +327,20 @@ impl Plan for Sweeps {
                 plan.placements.clone_from(&scene.placements);
             }
         }
+        if !scene.left_out.is_empty() {
+            self.estimates = self.plans.iter().map(SweepPlan::estimate).collect::<Result<_, _>>()?;
+        }
         Ok(())
     }
 
-    fn trials(&self) -> Result<usize> {
-        Ok(self.plans.iter().map(SweepPlan::trials).sum())
+    fn planned(&self) -> Result<Planned> {
+        let mut cost = Cost::default();
+        for estimate in &self.estimates {
+            cost = cost.and(estimate.median);
+        }
+        // The sweeps of a publication are equal in their times.
+        let quiet = self.plans.first().map_or(Duration::ZERO, |plan| plan.base.quiet);
+        Ok(cost.planned(quiet))
     }
 
     /// The sweeps of a publication are equal in their times.

@@ -6,7 +6,7 @@ use super::{Cases, Claim, Group, all_visits};
 use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
-use crate::reproduction::measured::visits::{Limit, Order, Visits};
+use crate::reproduction::measured::visits::{Limit, Order, PossibleOrders, Visits};
 use crate::reproduction::{Answer, ClaimEvidence, ClaimText, ClaimValue};
 
 /// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
@@ -59,11 +59,29 @@ enum ChanceOf {
 /// How the first entry of a group compares with another one.
 struct Compared<'g> {
     at: &'g str,
-    order: Order,
+    /// The orders that the visits do not exclude.
+    orders: PossibleOrders,
+    /// The order of the medians.
+    order_of_medians: Order,
+    /// Whether the order is as the claim has it; `None` if the visits do not show it.
+    confirms: Option<bool>,
     /// Whether the generator did not reach the load.
     is_short: bool,
     /// Whether visits of both overlap.
     overlap: bool,
+}
+
+impl Compared<'_> {
+    /// The order that the text names: of the medians, if the visits leave two.
+    fn named_order(&self) -> Option<Order> {
+        self.confirms?;
+        Some(self.orders.only().unwrap_or(self.order_of_medians))
+    }
+
+    /// Whether a test decides, and not that all visits of one are on one side of those of the other.
+    fn is_tested(&self) -> bool {
+        self.confirms.is_some() && (self.overlap || self.orders.only().is_none())
+    }
 }
 
 impl Compare {
@@ -95,9 +113,15 @@ impl Compare {
             }
             let is_short = self.only_reached && group.visits.iter().any(Visits::fell_short);
             for other in others {
-                let order = if is_short { Order::Unknown } else { self.order(first, other) };
-                let overlap = self.by.iter().any(|figure| first.overlap(other, *figure));
-                compared.push(Compared { at: &group.label, order, is_short, overlap });
+                let orders = if is_short { PossibleOrders::ANY } else { self.orders(first, other) };
+                compared.push(Compared {
+                    at: &group.label,
+                    orders,
+                    order_of_medians: self.order_of_medians(first, other),
+                    confirms: orders.is_one_of(&self.holds),
+                    is_short,
+                    overlap: self.by.iter().any(|figure| first.overlap(other, *figure)),
+                });
             }
             let mut values = TextValues::from_operands(&group.visits).with("at", group.label.as_str());
             texts.push(values.text(claim.says("each")));
@@ -130,20 +154,35 @@ impl Compare {
         }
     }
 
-    /// The order that all figures have; unknown if they differ.
-    fn order(&self, first: &Visits<'_>, other: &Visits<'_>) -> Order {
-        let mut common = None;
+    /// The orders that one of the figures allows.
+    fn orders(&self, first: &Visits<'_>, other: &Visits<'_>) -> PossibleOrders {
+        let mut orders: Option<PossibleOrders> = None;
         for &figure in &self.by {
-            let first_median = first.median(figure).unwrap_or_default();
-            let other_median = other.median(figure).unwrap_or_default();
-            let margin =
-                self.margin + self.part * first_median.max(other_median) + self.part_of_first * first_median;
-            let order = first.against(other, figure, margin);
-            if *common.get_or_insert(order) != order {
-                return Order::Unknown;
-            }
+            let of_figure = first.against(other, figure, self.margin_of(first, other, figure));
+            orders = Some(orders.map_or(of_figure, |known| known.or(of_figure)));
         }
-        common.unwrap_or(Order::Unknown)
+        orders.unwrap_or(PossibleOrders::ANY)
+    }
+
+    /// Smaller differences of a figure count as none.
+    fn margin_of(&self, first: &Visits<'_>, other: &Visits<'_>, figure: Figure) -> f64 {
+        let first_median = first.median(figure).unwrap_or_default();
+        let other_median = other.median(figure).unwrap_or_default();
+        self.margin + self.part * first_median.max(other_median) + self.part_of_first * first_median
+    }
+
+    /// The order of the medians of the first figure.
+    fn order_of_medians(&self, first: &Visits<'_>, other: &Visits<'_>) -> Order {
+        let Some(&figure) = self.by.first() else { return Order::Alike };
+        let difference = first.median(figure).unwrap_or_default() - other.median(figure).unwrap_or_default();
+        let margin = self.margin_of(first, other, figure);
+        if difference > margin {
+            Order::Above
+        } else if difference < -margin {
+            Order::Below
+        } else {
+            Order::Alike
+        }
     }
 
     /// The answer if no place meets the condition of the comparison. Where most visits of each place are known not to meet it, this host has
@@ -157,16 +196,15 @@ impl Compare {
 
     fn answer(&self, compared: &[Compared<'_>], visits: &[Visits<'_>]) -> Answer {
         let mut cases = Cases { confirming: 0, contrary: 0, all: compared.len() };
-        let mut undecided = 0;
         for place in compared {
-            cases.confirming += usize::from(self.holds.contains(&place.order));
-            undecided += usize::from(place.order == Order::Unknown);
+            cases.confirming += usize::from(place.confirms == Some(true));
+            cases.contrary += usize::from(place.confirms == Some(false));
         }
-        cases.contrary = compared.len() - cases.confirming - undecided;
         let answer = cases.answer(self.exceptions, self.refuted_by);
         match &self.provided {
             Some(Provided { by, order })
-                if answer == Answer::Holds && visits[0].against(&visits[1], *by, 0.0) != *order =>
+                if answer == Answer::Holds
+                    && visits[0].against(&visits[1], *by, 0.0).only() != Some(*order) =>
             {
                 Answer::Inconclusive
             }
@@ -176,11 +214,11 @@ impl Compare {
 
     fn chance(&self, answer: Answer, compared: &[Compared<'_>]) -> Chance {
         match self.chance {
-            ChanceOf::Apart if compared.iter().any(|place| place.order == Order::Alike) => Chance::Unknown,
-            ChanceOf::Changed if answer != Answer::Changed => Chance::Unknown,
-            _ if compared.iter().any(|place| place.order != Order::Unknown && place.overlap) => {
-                Chance::Tested
+            ChanceOf::Apart if compared.iter().any(|place| place.orders.only() == Some(Order::Alike)) => {
+                Chance::Unknown
             }
+            ChanceOf::Changed if answer != Answer::Changed => Chance::Unknown,
+            _ if compared.iter().any(Compared::is_tested) => Chance::Tested,
             ChanceOf::Apart | ChanceOf::Every | ChanceOf::Changed => Chance::Apart,
         }
     }
@@ -193,12 +231,12 @@ fn with_orders<'v, 'm>(
     mut values: TextValues<'v, 'm>,
 ) -> TextValues<'v, 'm> {
     for (name, order) in [("above", Order::Above), ("below", Order::Below), ("alike", Order::Alike)] {
-        values = values.with(name, places(compared, |place| place.order == order));
+        values = values.with(name, places(compared, |place| place.named_order() == Some(order)));
     }
     values = values.with("short_at", places(compared, |place| place.is_short));
     let is_short = compared.iter().any(|place| place.is_short);
-    let is_undecided = compared.iter().any(|place| place.order == Order::Unknown && !place.is_short);
-    let are_alike = compared.iter().any(|place| place.order == Order::Alike);
+    let is_undecided = compared.iter().any(|place| place.confirms.is_none() && !place.is_short);
+    let are_alike = compared.iter().any(|place| place.named_order() == Some(Order::Alike));
     let short =
         if is_short { ClaimValue::Text(values.text(claim.says("short"))) } else { ClaimValue::Nothing };
     values

@@ -1,6 +1,9 @@
 //! The rule that one of Dain's two effects appears with certain methods in a sweep of work.
 
+use std::collections::BTreeSet;
+
 use capbench_model::saved::SavedMethod;
+use capbench_model::trial::TrialResult;
 use serde::Deserialize;
 
 use crate::reproduction::judging::{Chance, JudgedClaim, RuleAnswer, judgement};
@@ -8,7 +11,7 @@ use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
 use crate::reproduction::{Answer, ClaimEvidence, EffectOfMethod};
 use crate::sweep::effects::{Appearance, Effect, ShownEffect, effects};
-use crate::sweep::outcome::Swept;
+use crate::sweep::outcome::{SweepOutcome, Swept};
 use crate::thresholds::ABSENT_EFFECT;
 
 /// One of the effects, with these methods.
@@ -42,7 +45,8 @@ impl EffectRule {
         let Some(done) = measured.done(step) else { return Vec::new() };
         let Some(outcome) = &done.sweep else { return Vec::new() };
         let mut judgements: Vec<JudgedClaim> = Vec::new();
-        for ShownEffect { series, effect, trials } in effects(&Swept::new(outcome, &done.trials)) {
+        let trials = without_disturbed(outcome, &done.trials);
+        for ShownEffect { series, effect, trials } in effects(&Swept::new(outcome, &trials)) {
             if !self.effect.is_that_of(&effect) || !self.methods.contains(&series.method) {
                 continue;
             }
@@ -68,6 +72,16 @@ impl EffectRule {
         }
         judgements
     }
+}
+
+/// The trials without those that the host disturbed, at points with enough others.
+fn without_disturbed(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<TrialResult> {
+    let mut kept: BTreeSet<u32> = BTreeSet::new();
+    for reading in outcome.series.iter().flat_map(|series| &series.readings) {
+        let visits = trials.iter().filter(|trial| reading.trials.contains(&trial.number));
+        kept.extend(Visits::from_trials(visits).numbers());
+    }
+    trials.iter().filter(|trial| kept.contains(&trial.number)).cloned().collect()
 }
 
 /// The answer to the claim that an effect appears, by this many visits of each point.

@@ -49,6 +49,11 @@ impl Onset {
             _ => clean_before,
         };
         let visits_there = visits.get(point).cloned().unwrap_or_default();
+        let is_lossy = Limit::Below(self.limit);
+        let lossy_visits = lossy_from.and_then(|lossy| visits.get(lossy));
+        // Losses up to the published point can be of a disturbed host. That nothing is lost there cannot be.
+        let noise_explains = clean_before <= self.published(groups)
+            && lossy_visits.is_some_and(|visits| visits.are_explained_by_noise(is_lossy, Figure::Captured));
         let last = if self.next_only { Some(clean_before) } else { lossy_from };
         if let Some(last) = last {
             visits.truncate(last + 1);
@@ -67,11 +72,8 @@ impl Onset {
             .with("why", ClaimValue::Undecided { why: self.why_undecided(&visits_there) })
             .with("short", if is_short { claim.says("short") } else { "" });
         let evidence = ClaimEvidence::Figures(claim.text_without_names(case, values));
-        let is_lossy = Limit::Below(self.limit);
         let decided_by_test = visits.iter().any(|point| point.are_on_both_sides(is_lossy, Figure::Captured));
         let chance = if decided_by_test { Chance::Tested } else { Chance::Limit };
-        // Losses at later points than the published one can be of a disturbed host. That nothing is lost there cannot be.
-        let noise_explains = clean_before <= self.published(groups);
         RuleAnswer { answer, evidence, visits, chance, noise_explains }
     }
 

@@ -8,7 +8,7 @@ use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
-use crate::reproduction::{ClaimEvidence, ClaimValue};
+use crate::reproduction::{Answer, ClaimEvidence, ClaimValue};
 
 /// A claim that throughput by searches is below what best effort captures.
 #[derive(Debug, Deserialize)]
@@ -55,8 +55,8 @@ impl Search {
             evidence: ClaimEvidence::Figures(text),
             visits,
             chance: Chance::Unknown,
-            // A search ends at the first loss, and best effort takes no notice of it.
-            noise_explains: true,
+            // Noise makes a search end at a lower rate, and never at a higher one.
+            noise_explains: answer == Answer::Holds,
         });
         let judgement = &mut judged.judgement;
         judgement.trials.extend(trials_of_searches);
@@ -65,14 +65,24 @@ impl Search {
         judged
     }
 
-    /// Whether a found rate is below best effort. `None` if the trials do not show it: the generator sent less than the wire rate, or
-    /// buffers decide, because the captured rate says one thing and the read rate another.
+    /// Whether a found rate is below best effort. `None` if the trials do not show it: the generator sent less than the wire rate, buffers
+    /// decide, because the captured rate says one thing and the read rate another, or visits do.
     fn is_below(&self, found_pps: f64, best_effort: &Visits<'_>) -> Option<bool> {
         if best_effort.fell_short() {
             return None;
         }
-        let is_below_captured = found_pps < (1.0 - self.part) * best_effort.median(Figure::CapturedPps)?;
-        let is_below_read = found_pps < (1.0 - self.part) * best_effort.median(Figure::ReadPps)?;
-        (is_below_captured == is_below_read).then_some(is_below_captured)
+        let mut is_below = true;
+        let mut is_not_below = true;
+        for figure in [Figure::CapturedPps, Figure::ReadPps] {
+            let highest = best_effort.values(figure).into_iter().fold(0.0, f64::max);
+            is_below &= found_pps < (1.0 - self.part) * best_effort.median(figure)?;
+            // Noise makes visits slower, and never faster.
+            is_not_below &= found_pps >= (1.0 - self.part) * highest;
+        }
+        match (is_below, is_not_below) {
+            (true, _) => Some(true),
+            (false, true) => Some(false),
+            (false, false) => None,
+        }
     }
 }

@@ -88,8 +88,10 @@ impl Share {
         };
         let chance = if decided_by_test { Chance::Tested } else { Chance::Limit };
         let noise_explains = match changed {
-            Some(entry) => entry.limits.changed.is_met_by_loss(),
-            None => limited.iter().any(|entry| entry.limits.holds.is_met_by_loss()),
+            Some(entry) => entry.visits.are_explained_by_noise(entry.limits.changed, self.share),
+            None => limited
+                .iter()
+                .any(|entry| entry.visits.are_explained_by_noise(entry.limits.holds, self.share)),
         };
         RuleAnswer { answer, evidence, visits, chance, noise_explains }
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::figure::{Figure, buffered};
 use crate::disturbed::is_disturbed_besides_speed;
 use crate::reproduction::{Cell, TableNote, Undecided};
-use crate::sustained::is_published_load_sent;
+use crate::sustained::{highest_undisturbed, is_published_load_sent};
 use crate::thresholds::{ADVISED_VISITS, BUFFERED_SHARE};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::{median, ranks, sign_test};
@@ -25,14 +25,62 @@ pub struct Visits<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// Each visit of the first is above each visit of the second by more than the margin, or more of them than chance explains.
+    /// The first is above the second by more than the margin.
     Above,
     /// The opposite.
     Below,
-    /// All visits of both are within the margin, or chance explains neither a difference that is larger in one direction nor one in the other.
+    /// Neither.
     Alike,
-    /// None of these, or too few visits.
-    Unknown,
+}
+
+/// The orders of two measurements that their visits do not exclude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PossibleOrders {
+    above: bool,
+    below: bool,
+    alike: bool,
+}
+
+impl PossibleOrders {
+    /// All of them: the visits show nothing.
+    pub(crate) const ANY: Self = Self { above: true, below: true, alike: true };
+
+    fn just(order: Order) -> Self {
+        Self { above: order == Order::Above, below: order == Order::Below, alike: order == Order::Alike }
+    }
+
+    fn includes(self, order: Order) -> bool {
+        match order {
+            Order::Above => self.above,
+            Order::Below => self.below,
+            Order::Alike => self.alike,
+        }
+    }
+
+    /// The orders that one of both allows.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            above: self.above || other.above,
+            below: self.below || other.below,
+            alike: self.alike || other.alike,
+        }
+    }
+
+    /// The order, if the visits show which it is.
+    pub(crate) fn only(self) -> Option<Order> {
+        [Order::Above, Order::Below, Order::Alike].into_iter().find(|order| self == Self::just(*order))
+    }
+
+    /// Whether the order is one of these; `None` if the visits do not show that.
+    pub(crate) fn is_one_of(self, orders: &[Order]) -> Option<bool> {
+        let mut inside = false;
+        let mut outside = false;
+        for order in [Order::Above, Order::Below, Order::Alike] {
+            inside |= self.includes(order) && orders.contains(&order);
+            outside |= self.includes(order) && !orders.contains(&order);
+        }
+        (inside != outside).then_some(inside)
+    }
 }
 
 /// A limit that each visit must meet.
@@ -146,6 +194,21 @@ impl<'t> Visits<'t> {
         contrary == 0 || 2.0 * sign_test(contrary, values.len()) <= FALSE_ALARMS
     }
 
+    /// Whether other work explains that a share is low enough for a limit, in more than half of the visits: without the time that it took, the
+    /// share might be too high. Slow CPUs do not count: a hypervisor that slows its guests slows most trials.
+    pub(crate) fn are_explained_by_noise(&self, limit: Limit, share: Figure) -> bool {
+        if !limit.is_met_by_loss() {
+            return false;
+        }
+        let values = self.values(share);
+        let mut explained = 0;
+        for (trial, value) in self.trials.iter().zip(&values) {
+            let highest = highest_undisturbed(*value, &trial.disturbance.without_core_speed());
+            explained += usize::from(limit.is_met_by(*value) && !limit.is_met_by(highest));
+        }
+        2 * explained > values.len()
+    }
+
     /// Whether some visits meet a limit, and others do not.
     pub(crate) fn are_on_both_sides(&self, limit: Limit, share: Figure) -> bool {
         let values = self.values(share);
@@ -172,30 +235,34 @@ impl<'t> Visits<'t> {
     }
 
     /// Compares a figure with that of other trials. Differences below `margin` count as none.
-    pub(crate) fn against(&self, other: &Visits<'_>, figure: Figure, margin: f64) -> Order {
-        order(&self.values(figure), &other.values(figure), margin)
+    pub(crate) fn against(&self, other: &Visits<'_>, figure: Figure, margin: f64) -> PossibleOrders {
+        possible_orders(&self.values(figure), &other.values(figure), margin)
     }
 }
 
 /// Compares visits. One visit each proves nothing: the effect of chance is unknown then.
-fn order(first: &[f64], second: &[f64], margin: f64) -> Order {
+fn possible_orders(first: &[f64], second: &[f64], margin: f64) -> PossibleOrders {
     if first.len() < 2 || second.len() < 2 {
-        return Order::Unknown;
+        return PossibleOrders::ANY;
     }
     if is_above(first, second, margin) {
-        return Order::Above;
+        return PossibleOrders::just(Order::Above);
     }
     if is_above(second, first, margin) {
-        return Order::Below;
+        return PossibleOrders::just(Order::Below);
     }
     let all: Vec<f64> = first.iter().chain(second).copied().collect();
     let least = all.iter().copied().fold(f64::INFINITY, f64::min);
     let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // If neither is below the other by the margin, neither is above it by more.
-    let is_within = margin > 0.0
-        && by_chance_above(first, second, -margin) <= FALSE_ALARMS
-        && by_chance_above(second, first, -margin) <= FALSE_ALARMS;
-    if most - least <= margin || is_within { Order::Alike } else { Order::Unknown }
+    if most - least <= margin {
+        return PossibleOrders::just(Order::Alike);
+    }
+    // What is above the other one less the margin is not below it by more.
+    PossibleOrders {
+        above: by_chance_above(second, first, -margin) > FALSE_ALARMS,
+        below: by_chance_above(first, second, -margin) > FALSE_ALARMS,
+        alike: true,
+    }
 }
 
 /// Whether values are above others by more than a margin: each above each, or more of them than chance explains.
@@ -216,11 +283,36 @@ fn by_chance_above(higher: &[f64], lower: &[f64], margin: f64) -> f64 {
 mod tests {
     use std::time::Duration;
 
+    use capbench_model::disturbance::CpuDisturbance;
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Emptying, Load, Phase, TrialResult};
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
 
-    use super::{Figure, Limit, Order, Visits, order};
+    use super::{Figure, Limit, Order, PossibleOrders, Visits, possible_orders};
     use crate::thresholds::REPRODUCTION_VISITS;
+
+    fn order(first: &[f64], second: &[f64], margin: f64) -> Option<Order> {
+        possible_orders(first, second, margin).only()
+    }
+
+    #[test]
+    fn visits_that_leave_two_orders_answer_what_does_not_ask_which_of_both_it_is() {
+        use Order::{Above, Alike, Below};
+        let first = [0.90, 0.91, 0.92, 0.93, 0.94, 0.95];
+        let second = first.map(|value| value - 0.03);
+        // The first is higher by 0.03, with a margin of 0.04.
+        let orders = possible_orders(&first, &second, 0.04);
+        assert_eq!(orders, PossibleOrders { above: true, alike: true, below: false });
+        assert_eq!(orders.is_one_of(&[Above, Alike]), Some(true), "it is not below");
+        assert_eq!(orders.is_one_of(&[Below]), Some(false));
+        assert_eq!((orders.is_one_of(&[Above]), orders.is_one_of(&[Below, Alike])), (None, None));
+        let opposite = possible_orders(&second, &first, 0.04);
+        assert_eq!(opposite.is_one_of(&[Above]), Some(false));
+        assert_eq!(orders.or(opposite), PossibleOrders::ANY);
+        assert_eq!(PossibleOrders::ANY.is_one_of(&[Above]), None);
+        assert_eq!(orders.or(PossibleOrders::just(Above)), orders);
+    }
 
     #[test]
     fn buffers_matter_from_a_thousandth_of_the_frames_on() {
@@ -239,27 +331,93 @@ mod tests {
     #[test]
     fn visits_differ_only_if_all_of_them_differ() {
         // Differences up to 0.02 count as none.
-        assert_eq!(order(&[0.9, 0.92], &[0.5, 0.6], 0.02), Order::Above);
-        assert_eq!(order(&[0.5, 0.6], &[0.9, 0.92], 0.02), Order::Below);
-        assert_eq!(order(&[0.9, 0.91], &[0.905, 0.9], 0.02), Order::Alike);
-        assert_eq!(order(&[0.9, 0.5], &[0.6, 0.4], 0.02), Order::Unknown);
-        assert_eq!(order(&[0.905, 0.915], &[0.9, 0.9], 0.02), Order::Alike);
-        assert_eq!(order(&[1.0], &[0.0], 0.02), Order::Unknown, "one visit shows nothing");
-        assert_eq!(order(&[], &[], 0.02), Order::Unknown);
+        assert_eq!(order(&[0.9, 0.92], &[0.5, 0.6], 0.02), Some(Order::Above));
+        assert_eq!(order(&[0.5, 0.6], &[0.9, 0.92], 0.02), Some(Order::Below));
+        assert_eq!(order(&[0.9, 0.91], &[0.905, 0.9], 0.02), Some(Order::Alike));
+        assert_eq!(order(&[0.9, 0.5], &[0.6, 0.4], 0.02), None);
+        assert_eq!(order(&[0.905, 0.915], &[0.9, 0.9], 0.02), Some(Order::Alike));
+        assert_eq!(order(&[1.0], &[0.0], 0.02), None, "one visit shows nothing");
+        assert_eq!(order(&[], &[], 0.02), None);
+    }
+
+    /// Nine visits whose values vary by a fifth around a mean.
+    fn visits_around(random: &mut Xoshiro256PlusPlus, mean: f64) -> Vec<f64> {
+        let mut values = Vec::new();
+        for _ in 0..9 {
+            let uniform = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+            values.push(mean * (0.9 + 0.2 * uniform));
+        }
+        values
+    }
+
+    #[test]
+    fn an_order_that_is_true_is_excluded_in_up_to_one_of_twenty_runs() {
+        const ROUNDS: usize = 2000;
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        for (first, second, order) in [
+            (100.0, 100.0, Order::Alike),
+            (110.0, 100.0, Order::Alike),
+            (110.1, 100.0, Order::Above),
+            (100.0, 110.1, Order::Below),
+        ] {
+            let mut excluded = 0;
+            for _ in 0..ROUNDS {
+                let first = visits_around(&mut random, first);
+                let second = visits_around(&mut random, second);
+                excluded += usize::from(!possible_orders(&first, &second, 10.0).includes(order));
+            }
+            assert!(excluded <= ROUNDS / 20, "{first} and {second}: {excluded} of {ROUNDS}");
+        }
     }
 
     #[test]
     fn a_disturbed_visit_leaves_an_answer_that_the_others_show() {
         let high = [0.90, 0.91, 0.92, 0.93, 0.94, 0.95];
         let mut low = [0.50, 0.51, 0.52, 0.53, 0.54, 0.91];
-        assert_eq!(order(&high, &low, 0.0), Order::Above, "2 of 36 pairs contradict, and 5 may");
+        assert_eq!(order(&high, &low, 0.0), Some(Order::Above), "2 of 36 pairs contradict, and 5 may");
         low[4] = 0.93;
         low[3] = 0.93;
-        assert_eq!(order(&high, &low, 0.0), Order::Unknown);
+        assert_eq!(order(&high, &low, 0.0), None);
         let mut alike = high.map(|value| value - 0.005);
         alike[0] = 0.83;
-        assert_eq!(order(&high, &alike, 0.08), Order::Alike);
-        assert_eq!(order(&high, &alike, 0.01), Order::Unknown);
+        assert_eq!(order(&high, &alike, 0.08), Some(Order::Alike));
+        assert_eq!(order(&high, &alike, 0.01), None);
+    }
+
+    #[test]
+    fn noise_explains_a_loss_up_to_twice_the_time_that_it_took_and_no_limit_that_half_of_the_loss_meets() {
+        let below = Limit::Below(0.99);
+        for (captured, limit, disturbed, is_explained) in [
+            (70_000, below, 9, true),
+            (45_000, below, 9, true),
+            (35_000, below, 9, false),
+            (70_000, below, 5, true),
+            (70_000, below, 4, false),
+            (500, Limit::AtMost(0.01), 9, true),
+            (500, Limit::AtMost(0.51), 9, false),
+            (70_000, Limit::AtLeast(0.5), 9, false),
+            (99_500, below, 9, false),
+        ] {
+            let mut trials = Vec::new();
+            for nth in 0..9 {
+                let second = Duration::from_secs(1);
+                let trial = measured(100_000, 100_000, captured, 100_000 - captured);
+                let mut trial = trial.result(1, Phase::Sweep, &profile("recv"), Load::Maximum, second);
+                if nth < disturbed {
+                    let (window_ns, foreign_ns) = (1_000_000_000, 300_000_000);
+                    let cpu = CpuDisturbance { window_ns, foreign_ns, ..CpuDisturbance::default() };
+                    trial.disturbance.cpus = vec![cpu];
+                    trial.disturbance.sending_ns = window_ns;
+                }
+                trials.push(trial);
+            }
+            let visits = Visits { trials: trials.iter().collect() };
+            let explained = visits.are_explained_by_noise(limit, Figure::Captured);
+            assert_eq!(
+                explained, is_explained,
+                "{captured} of 100,000, {disturbed} disturbed visits, {limit:?}"
+            );
+        }
     }
 
     #[test]
