@@ -284,13 +284,18 @@ fn a_comparison_without_a_test_is_inconclusive() {
     without_tests.contrasts.retain(|contrast| contrast.judgement == Judgement::TooFewVisits);
     let disturbed = Comparison { disturbed: true, ..runs::compared::example() };
     let damaged = Comparison { damaged: true, ..runs::compared::example() };
-    for (comparison, outcome) in [
-        (disturbed, ComparisonOutcome::Disturbed),
-        (damaged, ComparisonOutcome::Damaged),
-        (without_tests, ComparisonOutcome::TooFewTrials { visits: Some(9) }),
+    let left_out = without_tests.left_out.iter().map(|left_out| left_out.trials).sum();
+    for (comparison, expected, has_answers) in [
+        (disturbed, ComparisonOutcome::Disturbed, true),
+        (damaged, ComparisonOutcome::Damaged, false),
+        (without_tests, ComparisonOutcome::TooFewTrials { visits: Some(9), left_out }, false),
     ] {
-        let fact = finding::comparison::of_runs(&comparison).fact;
-        assert_eq!(fact, Finding::Comparison(ComparisonFinding::OfRuns { outcome, answers: Vec::new() }));
+        let Finding::Comparison(ComparisonFinding::OfRuns { outcome, answers }) =
+            finding::comparison::of_runs(&comparison).fact
+        else {
+            panic!("{comparison:?}")
+        };
+        assert_eq!((outcome, !answers.is_empty()), (expected, has_answers));
         assert!(compared(&comparison).verdict.text.starts_with("Inconclusive: "));
         assert_eq!(comparison.conclusion(), Conclusion::Inconclusive);
     }
