@@ -5,6 +5,7 @@
 //! | What limited a method of a bench? | `Limit::of_method` |
 //! | What limited trials that lost frames at these places, in a bench, a search or a sweep? | [`Limit::from_trials`] |
 //! | What limited all trials of a load that a search did not sustain? | [`Limit::at_load`] |
+//! | What limited the visits of a point of a sweep? | `Limit::of_visits` |
 //! | Did the generator limit a trial? | `is_generator_limit` |
 //! | Did only the kernel's receive work limit a point of a sweep? | `is_kernel_limit` |
 //! | What limited the members of most trials? | [`Limit::of_members`] |
