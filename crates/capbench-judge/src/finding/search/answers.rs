@@ -195,8 +195,20 @@ impl FoundLoad {
                 without,
                 is_end_open: ranking::is_end_open(results.iter().map(|(_, goal)| *goal)),
             },
-            None => Self::of_goal(goal),
+            None => Self::highest_clean(results),
         }
+    }
+
+    /// What searches without a lower bound found: the highest load that one of them knows to be clean.
+    fn highest_clean(results: &[(&SearchOutcome, &GoalResult)]) -> Self {
+        let mut highest = Self::of_goal(results[0].1);
+        for (search, goal) in results {
+            let found = Self::of_goal(goal).or_clean(&search.numbers.strict_lossless, goal);
+            if found.sustained_pps() > highest.sustained_pps() {
+                highest = found;
+            }
+        }
+        highest
     }
 
     /// A load that is known to be clean is a bound where the search found none.
@@ -546,6 +558,14 @@ mod tests {
             "of nine searches the second highest is the end, and one can be higher"
         );
         assert!(is_end_open(&[1e4, 2e4]), "two can be higher");
+    }
+
+    #[test]
+    fn searches_without_a_bound_have_the_highest_load_that_is_known_to_be_clean() {
+        let mut searches = [1, 2, 3].map(|nth| search(nth, Status::Irregular, None, &[]));
+        searches[1].numbers.strict_lossless.pps = Some(8e4);
+        let load = &sustained(&searches).unwrap().methods[0].load;
+        assert!(matches!(load, FoundLoad::Clean { pps: 8e4, .. }), "{load:?}");
     }
 
     #[test]
