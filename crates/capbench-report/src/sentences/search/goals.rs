@@ -78,8 +78,8 @@ fn differ_by_chance(bounds: &BoundsByChance) -> String {
         None => "no loads that were tried around them are distinguished".into(),
     };
     format!(
-        "{} of full length lost or left unsent more frames than the goal allows at the lower bound, {} at the upper: the bounds \
-         can differ by chance (p = {:.2}); {nearest}",
+        "{} of full length lost frames at the lower bound, {} at the upper: the bounds can differ by chance (p = {:.2}); \
+         {nearest}",
         high_loss_trials(&bounds.lower),
         high_loss_trials(&bounds.upper),
         bounds.probability

@@ -200,8 +200,8 @@ fn doubts_name_chance_and_the_host() {
             by_chance: Some(BoundsByChance { nearest_pps: Some([900.0, 1100.0]), ..bounds }),
             disturbed: Some(DisturbedTrials { disturbed: 2, trials: 40 }),
         }),
-        "9 of 20 trials (5 to 50 %) of full length lost or left unsent more frames than the goal allows at the lower bound, 11 of 20 \
-         trials (5 to 50 %) at the upper: the bounds can differ by chance (p = 0.26); the nearest loads that are distinguished are 900 and 1,100 packets/s; the host \
+        "9 of 20 trials (5 to 50 %) of full length lost frames at the lower bound, 11 of 20 trials (5 to 50 %) at the upper: the \
+         bounds can differ by chance (p = 0.26); the nearest loads that are distinguished are 900 and 1,100 packets/s; the host \
          disturbed 2 of the 40 trials that decide the bounds"
     );
     let alone = goals::words(&GoalFact::Doubts { by_chance: Some(bounds), disturbed: None });
