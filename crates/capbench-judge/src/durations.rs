@@ -49,7 +49,7 @@ pub fn time_of_bench(is_at_load: bool, methods: usize) -> Duration {
 /// The trials in turns of a bench that left several methods.
 #[derive(Clone, Copy, Debug)]
 pub struct TrialsInTurns {
-    /// Their number, at all loads.
+    /// Their number at the limit. Each has its share of the time at the load at which costs are compared.
     pub trials: usize,
     /// Whether the user gave the load.
     pub is_at_load: bool,

@@ -146,6 +146,12 @@ capbench_model::thresholds! {
     /// looking one, so this is seldom wrong.
     TURNS_NOT_BETTER_LEVEL: f64 = 0.9, "probability",
         "simulated: at 0.98, methods that differ by little stay undecided on a busy host";
+    /// A method that costs more is worse although it may capture more by up to this share, if it costs more by as much.
+    TURNS_LOSS_FOR_COST: f64 = 0.25, "of the captured frames",
+        "simulated: with more, a method is called worse that captures more, on a busy host";
+    /// A method that captures less than another one by TURNS_EQUAL looks worse, whatever it costs, if chance explains that no more often.
+    TURNS_LOOKS_LIKE_LESS: f64 = 0.2, "probability",
+        "a choice: the order in which methods are tried for the first place; TURNS_FALSE_ALARMS decides";
     /// A captured share below this one counts as this one: 0 has no logarithm.
     TURNS_LEAST_CAPTURED: f64 = 1e-3, "of the intended frames",
         "a choice: a method that captures less is no better than one that captures none";
@@ -375,6 +381,10 @@ capbench_model::thresholds! {
     /// The load at which methods take turns, by the best rate that a method is known to read.
     TURNS_LOAD: f64 = 1.08, "times the best rate",
         "simulated: at the limit of the best, others lose most of what they ever lose; far above it, the best one may collapse";
+    /// The load at which methods in turns are compared by their costs, by the limit of the best one. A slower method lowers it
+    /// (FIRST_COMMON_LOAD).
+    TURNS_COST_LOAD: f64 = 0.4, "times the best rate",
+        "measured: on hosts where others use 30 % of each CPU, methods capture half of the load that is their limit without that";
     /// The next load if a method captures all of it.
     TURNS_LOAD_STEP: f64 = 2.0, "times the load",
         "a choice: most loads are near the limit at once; a method that collapses at maximum load can sustain many times as much";

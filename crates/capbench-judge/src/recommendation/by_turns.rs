@@ -2,35 +2,38 @@
 
 use capbench_model::saved::SavedMethod;
 
-use super::turns::{BelowBy, InTurns, RelationToFirst, Turns};
-use super::{Because, Certainty, Conclusion, Ranked, Ranking};
+use super::turns::{BelowBy, RelationToFirst, Turns};
+use super::{Because, Certainty, Conclusion, Question, Ranked, Ranking};
 
 impl Ranking {
-    /// Orders the methods by trials in turns, and concludes by them where they decide. A method without a place in them keeps its
-    /// place behind the others.
-    pub(super) fn decide_by(&mut self, turns: Turns) {
+    /// Orders the methods by trials in turns, and concludes by them. A method without a place in them keeps its place behind the others.
+    pub(super) fn decide_by(&mut self, question: Question, turns: Turns) {
         if turns.judged_rounds > 0 {
-            if turns.name_the_best() {
-                self.order_by(&turns);
-            } else {
-                self.put_below_last(&turns);
-            }
-            self.conclusion = self.concluded_by(&turns);
+            self.order_by(&turns);
+            self.conclusion = self.concluded_by(question, &turns);
+        } else {
+            self.guess_by(question, &turns);
         }
         self.turns = Some(turns);
     }
 
-    /// Where turns leave the best method open, they only move those that are below another one behind the others.
-    fn put_below_last(&mut self, turns: &Turns) {
-        let all = std::mem::take(&mut self.methods);
-        let is_below = |ranked: &Ranked| turns.find(&ranked.method).is_some_and(InTurns::is_below);
-        let (below, mut ordered): (Vec<Ranked>, Vec<Ranked>) = all.into_iter().partition(is_below);
-        for mut ranked in below {
-            ranked.rank = ordered.len() as u32 + 1;
-            ranked.below = Some(Certainty::Certain);
-            ordered.push(ranked);
+    /// What is first in a few rounds is a better guess than what rates name that are not certain: on a busy host these are chance.
+    fn guess_by(&mut self, question: Question, turns: &Turns) {
+        let first = &turns.methods[0].method;
+        match (&mut self.conclusion, question) {
+            (Conclusion::OneOf { best, .. }, _) => *best = Some(first.clone()),
+            (Conclusion::Use { method, certainty: Certainty::Likely, .. }, Question::HighestRate)
+                if method != first =>
+            {
+                self.conclusion = Conclusion::OneOf {
+                    best: Some(first.clone()),
+                    methods: methods_with(turns, |_| true),
+                    worse: Vec::new(),
+                    settle: Vec::new(),
+                };
+            }
+            _ => {}
         }
-        self.methods = ordered;
     }
 
     fn order_by(&mut self, turns: &Turns) {
@@ -51,14 +54,17 @@ impl Ranking {
         self.methods = ordered;
     }
 
-    fn concluded_by(&self, turns: &Turns) -> Conclusion {
+    fn concluded_by(&self, question: Question, turns: &Turns) -> Conclusion {
         let first = turns.methods[0].method.clone();
-        match &self.conclusion {
-            Conclusion::NoneLossless { limit, place, .. } => {
+        match (&self.conclusion, question) {
+            (Conclusion::NoneLossless { limit, place, .. }, Question::CheapestAt { .. }) => {
                 Conclusion::NoneLossless { best: Some(first), limit: *limit, place: *place }
             }
-            Conclusion::Nothing | Conclusion::NotSent { .. } => self.conclusion.clone(),
-            Conclusion::Use { .. } | Conclusion::OneOf { .. } if turns.name_the_best() => Conclusion::Use {
+            (Conclusion::Nothing | Conclusion::NotSent { .. }, Question::CheapestAt { .. }) => {
+                self.conclusion.clone()
+            }
+            // Which method is best is known although no rate is.
+            _ if turns.name_the_best() => Conclusion::Use {
                 method: first,
                 because: because(turns),
                 certainty: Certainty::Certain,
@@ -67,31 +73,17 @@ impl Ranking {
                     matches!(relation, RelationToFirst::Equal | RelationToFirst::Open { .. })
                 }),
             },
-            Conclusion::Use { method, .. } if turns.find(method).is_none_or(|known| !known.is_below()) => {
+            (Conclusion::Use { method, certainty: Certainty::Certain, .. }, _)
+                if turns.find(method).is_none_or(|known| !known.is_below()) =>
+            {
                 self.conclusion.clone()
             }
-            // The rates name a method that is below another one in turns.
-            Conclusion::Use { .. } => Conclusion::OneOf {
+            _ => Conclusion::OneOf {
                 best: Some(first),
                 methods: methods_with(turns, |relation| !matches!(relation, RelationToFirst::Below { .. })),
                 worse: methods_with(turns, |relation| matches!(relation, RelationToFirst::Below { .. })),
                 settle: Vec::new(),
             },
-            Conclusion::OneOf { best, methods, worse, settle } => {
-                let is_below = |method: &SavedMethod| turns.find(method).is_some_and(InTurns::is_below);
-                // What the rates name meanwhile stays, unless another one is better in turns.
-                let first = best.clone().filter(|best| !is_below(best)).unwrap_or(first);
-                let mut worse = worse.clone();
-                worse.extend(methods.iter().filter(|method| is_below(method)).cloned());
-                let mut methods =
-                    methods_with(turns, |relation| !matches!(relation, RelationToFirst::Below { .. }));
-                methods.retain(|method| !worse.contains(method));
-                if !methods.contains(&first) {
-                    worse.retain(|method| *method != first);
-                    methods.insert(0, first.clone());
-                }
-                Conclusion::OneOf { best: Some(first), methods, worse, settle: settle.clone() }
-            }
         }
     }
 }

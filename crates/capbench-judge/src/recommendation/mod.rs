@@ -302,7 +302,7 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
     for SceneTrials { scene, trials } in scenes_in_order(trials) {
         let mut ranking = rank::ranking(question, &scene, &entrants(&trials, searches));
         if let Some(turns) = turns::judged(&trials) {
-            ranking.decide_by(turns);
+            ranking.decide_by(question, turns);
         }
         ranking.add_settling_command(question);
         rankings.push(ranking);

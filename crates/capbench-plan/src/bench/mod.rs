@@ -286,16 +286,24 @@ impl BenchPlan {
         }
         let ran = measured.iter().map(|one| one.setup.clone()).collect();
         let mut stretches = vec![Stretch { setups: ran, load: Load::Maximum, phase: Phase::BestEffort }];
+        let mut cost_load = None;
         if let Some(time) = self.time_for_turns(progress, session) {
-            self.take_turns(&measured, time, session)?;
+            cost_load = self.take_turns(&measured, time, session)?;
         }
         session.take_turns(false);
         if let Some(searching) = self.searching.as_ref().filter(|_| !session.stopped) {
             self.search(searching, &mut measured, progress, session)?;
         }
-        if !session.stopped {
-            stretches.extend(self.common_load(measured, progress, session)?);
+        if session.stopped {
+            return Ok(stretches);
         }
+        // Turns have compared the costs.
+        if let Some(load) = cost_load {
+            let setups = measured.into_iter().map(|one| one.setup).collect();
+            stretches.push(Stretch { setups, load: Load::Rate(load), phase: Phase::CommonLoad });
+            return Ok(stretches);
+        }
+        stretches.extend(self.common_load(measured, progress, session)?);
         Ok(stretches)
     }
 

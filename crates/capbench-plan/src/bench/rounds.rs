@@ -1,7 +1,9 @@
-//! Rounds of short trials in turns at one load, until they show which method is best.
+//! Rounds of short trials in turns at two loads, until they show which method is best.
 //!
-//! The load is around the limit of the best method: there the others lose most. Below it slower methods capture all, too, and far above
-//! it the best one may collapse. Rounds are judged by [`turns::judged`]. A method that is known to be below another one runs no more.
+//! One load is around the limit of the best method: there the others lose most. Below it slower methods capture all, too, and far above
+//! it the best one may collapse. The other load is below the limits of all methods: there a packet costs each of them what it costs
+//! where none is lost. Noise hides differences at the limit, and hardly moves costs. Rounds are judged by [`turns::judged`]. A method
+//! that is known to be below another one runs no more.
 
 use std::time::Duration;
 
@@ -9,8 +11,9 @@ use capbench_frames::rates::Pps;
 use capbench_judge::recommendation::turns::{self, Turns};
 use capbench_judge::sustained::is_sustained;
 use capbench_judge::thresholds::{
-    TRIAL_OVERHEAD, TURN_LENGTH, TURNS_LOAD, TURNS_LOAD_PRECISION, TURNS_LOAD_RAISES, TURNS_LOAD_ROUNDS,
-    TURNS_LOAD_STEP, TURNS_LOAD_STEPS, TURNS_LOOKS,
+    COMMON_LOAD_SLOWEST, FIRST_COMMON_LOAD, TRIAL_OVERHEAD, TURN_LENGTH, TURNS_COST_LOAD, TURNS_LOAD,
+    TURNS_LOAD_PRECISION, TURNS_LOAD_RAISES, TURNS_LOAD_ROUNDS, TURNS_LOAD_STEP, TURNS_LOAD_STEPS,
+    TURNS_LOOKS,
 };
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TrialResult};
@@ -23,6 +26,8 @@ use crate::session::Session;
 /// The methods of one set-up in turns.
 struct Rounds {
     setups: Vec<Setup>,
+    /// The load below the limits of all methods; `None` if costs are compared at the load of the rounds.
+    cost_load: Option<Pps>,
     /// The number of trials before them, and the time that they took.
     trials_before: usize,
     spent_before: Duration,
@@ -32,16 +37,22 @@ struct Rounds {
 }
 
 impl BenchPlan {
-    /// Lets the methods of a set-up take turns at a load around the limit of the best one.
+    /// Lets the methods of a set-up take turns at a load around the limit of the best one, and at one below all limits. Returns the
+    /// latter, if they ran there.
     pub(super) fn take_turns(
         &self,
         measured: &[Measured],
         time: Duration,
         session: &mut Session<'_>,
-    ) -> Result<()> {
-        let Some(limit) = Limit::from_measured(measured) else { return Ok(()) };
+    ) -> Result<Option<Pps>> {
+        let Some(limit) = Limit::from_measured(measured) else { return Ok(None) };
         let setups = measured.iter().map(|one| one.setup.clone()).collect();
-        Rounds::new(self.seed, setups, time, session).at_limit(limit, session)
+        let mut rounds = Rounds::new(self.seed, setups, time, session);
+        rounds.cost_load = cost_load(measured, &limit);
+        rounds.at_limit(limit, session)?;
+        let at_cost_load = |trial: &TrialResult| trial.phase == Phase::CommonLoad;
+        let ran = session.trials[rounds.trials_before..].iter().any(at_cost_load);
+        Ok(rounds.cost_load.filter(|_| ran))
     }
 
     /// The same at the load of the user.
@@ -57,6 +68,19 @@ impl BenchPlan {
         session.take_turns(false);
         ran.map(|_| ())
     }
+}
+
+/// The load at which costs are compared: below the limits of all methods, but for those that are much slower.
+fn cost_load(measured: &[Measured], limit: &Limit) -> Option<Pps> {
+    let least_pps = limit.lower_pps * COMMON_LOAD_SLOWEST;
+    let mut load_pps = limit.lower_pps * TURNS_COST_LOAD;
+    for one in measured {
+        let pps = one.overload.read_pps();
+        if pps >= least_pps {
+            load_pps = load_pps.min(pps * FIRST_COMMON_LOAD);
+        }
+    }
+    rate(load_pps)
 }
 
 /// What is known of the limit of the best method, frames per second.
@@ -108,6 +132,7 @@ impl Rounds {
     fn new(seed: u64, setups: Vec<Setup>, time: Duration, session: &Session<'_>) -> Self {
         Self {
             setups,
+            cost_load: None,
             trials_before: session.trials.len(),
             spent_before: session.spent,
             ends_at: session.spent + time,
@@ -166,7 +191,7 @@ impl Rounds {
     fn at(&mut self, load: Pps, may_raise: bool, session: &mut Session<'_>) -> Result<bool> {
         let most = TURNS_LOOKS[TURNS_LOOKS.len() - 1];
         for round in 1..=most {
-            if self.setups.len() < 2 {
+            if self.setups.len() < 2 || (round % 2 == 1 && !self.compare_costs(session)?) {
                 break;
             }
             let mut is_captured = false;
@@ -194,6 +219,19 @@ impl Rounds {
         Ok(false)
     }
 
+    /// One round at the load at which costs are compared. Returns whether there is time for more.
+    fn compare_costs(&mut self, session: &mut Session<'_>) -> Result<bool> {
+        let Some(load) = self.cost_load else { return Ok(true) };
+        for nth in self.shuffle.pass(self.setups.len()) {
+            if session.stopped || !self.has_time(session) {
+                return Ok(false);
+            }
+            let Some(setup) = self.setups.get(nth).cloned() else { continue };
+            self.run(&setup, load, Phase::CommonLoad, session)?;
+        }
+        Ok(true)
+    }
+
     fn leave_out_below(&mut self, known: &Turns) {
         for in_turns in &known.methods {
             if in_turns.is_below() {
@@ -212,9 +250,19 @@ impl Rounds {
         session.spent + mean <= self.ends_at
     }
 
-    /// One trial. A method that cannot run takes no more turns.
     fn trial(&mut self, setup: &Setup, load: Pps, session: &mut Session<'_>) -> Result<Option<TrialResult>> {
-        let trial = session.trial(setup, Load::Rate(load), TURN_LENGTH, Phase::Turns)?;
+        self.run(setup, load, Phase::Turns, session)
+    }
+
+    /// One trial. A method that cannot run takes no more turns.
+    fn run(
+        &mut self,
+        setup: &Setup,
+        load: Pps,
+        phase: Phase,
+        session: &mut Session<'_>,
+    ) -> Result<Option<TrialResult>> {
+        let trial = session.trial(setup, Load::Rate(load), TURN_LENGTH, phase)?;
         if trial.is_none() && !session.stopped {
             self.setups.retain(|other| other.method != setup.method);
         }

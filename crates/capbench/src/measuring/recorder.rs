@@ -9,12 +9,13 @@ use capbench_judge::search::SearchOutcome;
 use capbench_judge::soak::record::{Interval, SoakRecord};
 use capbench_judge::soak::segment::Segment;
 use capbench_judge::sweep::SweepOutcome;
+use capbench_judge::thresholds::TURN_LENGTH;
 use capbench_model::TrialError;
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::saved::Saved;
-use capbench_model::trial::{Load, Phase, TrialResult};
+use capbench_model::trial::{Load, TrialResult};
 use capbench_plan::Observer;
 use capbench_plan::{PlanError, Result};
 use capbench_report::sentences::saved;
@@ -136,7 +137,8 @@ impl Observer for Recorder {
         let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
         self.bar.0.set_length(length);
         self.bar.0.inc(1);
-        if result.phase == Phase::Turns && self.saved.elapsed() < BETWEEN_TURNS_SAVED {
+        let is_short = result.duration_s <= TURN_LENGTH.as_secs_f64();
+        if is_short && self.saved.elapsed() < BETWEEN_TURNS_SAVED {
             return Ok(());
         }
         self.save()

@@ -15,6 +15,9 @@ use crate::run::RunFacts;
 pub struct MethodsInTurns {
     /// The load in packets per second.
     pub load_pps: f64,
+    /// The load at which CPU times are compared, in packets per second; absent if it is the same, or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_load_pps: Option<f64>,
     /// Number of rounds.
     pub rounds: u32,
     /// The first method.
@@ -51,6 +54,7 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     let first = turns.methods.first()?;
     let mut fact = MethodsInTurns {
         load_pps: turns.load_pps,
+        cost_load_pps: turns.cost_load_pps.filter(|pps| *pps != turns.load_pps),
         rounds: turns.rounds,
         first: first.method.clone(),
         captured_ratio: first.captured.median,
@@ -77,7 +81,11 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     let set_up = SetUp::of_ranking(ranking);
     let mut trials = Vec::new();
     for trial in run.trials {
-        let is_at_load = trial.phase == Phase::Turns && trial.intended_pps == Some(turns.load_pps);
+        let is_at_load = match trial.phase {
+            Phase::Turns => trial.intended_pps == Some(turns.load_pps),
+            Phase::CommonLoad => fact.cost_load_pps.is_some() && trial.intended_pps == fact.cost_load_pps,
+            _ => false,
+        };
         if is_at_load && set_up.includes(trial) {
             trials.push(trial.number);
         }
@@ -126,7 +134,7 @@ mod tests {
             precision: None,
             equal_load_pps: None,
             methods: Vec::new(),
-            turns: Some(Turns { load_pps: 1e5, rounds: 6, judged_rounds, methods }),
+            turns: Some(Turns { load_pps: 1e5, cost_load_pps: None, rounds: 6, judged_rounds, methods }),
             conclusion: Conclusion::Nothing,
         }
     }

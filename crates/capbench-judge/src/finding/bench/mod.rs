@@ -38,7 +38,7 @@ pub use self::in_turns::{MethodBelow, MethodsInTurns};
 pub use self::overload::{OverloadLoss, at_overload};
 pub use self::pauses::PausedMethod;
 pub use self::programs::{UnknownBecause, UnknownProgram};
-pub use self::verdict::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread};
+pub use self::verdict::{BenchVerdict, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread, WorseMethod};
 use super::{Finding, Found};
 use crate::recommendation::turns::Turns;
 use crate::recommendation::{Conclusion, Ranked, Ranking, Recommendation};

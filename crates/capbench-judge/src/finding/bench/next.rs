@@ -31,10 +31,11 @@ pub(super) fn settle(
     let question = recommendation.question;
     let set_up = SetUp::of_ranking(ranking);
     let mut in_turns: Vec<&TrialResult> = run.trials.iter().collect();
-    in_turns.retain(|trial| trial.phase == Phase::Turns && set_up.includes(trial));
+    in_turns.retain(|trial| is_for_turns(trial) && set_up.includes(trial));
     let is_at_load = question != Question::HighestRate;
-    if !in_turns.is_empty() {
-        let had = TrialsInTurns { trials: in_turns.len(), is_at_load, is_quick: is_quick(run) };
+    let trials = in_turns.iter().filter(|trial| trial.phase == Phase::Turns).count();
+    if trials > 0 {
+        let had = TrialsInTurns { trials, is_at_load, is_quick: is_quick(run) };
         let rounds = had.rounds_of_next(recommendation.rankings.len(), left.len());
         let rounds = rounds.min(TURNS_LOOKS[TURNS_LOOKS.len() - 1]);
         if would_name_the_best(&in_turns, &left, rounds) == Some(false) {
@@ -46,6 +47,11 @@ pub(super) fn settle(
     command.extend(programs_file(run));
     let takes: Duration = whole_run(time_of_bench(is_at_load, left.len()));
     Some(found(BenchFinding::Settle { command, takes_s: Some(takes.as_secs_f64()) }, []))
+}
+
+/// Whether trials in turns are judged by a trial: it is at the limit, or at the load at which costs are compared.
+fn is_for_turns(trial: &TrialResult) -> bool {
+    matches!(trial.phase, Phase::Turns | Phase::CommonLoad)
 }
 
 /// Whether a run was a quick bench.

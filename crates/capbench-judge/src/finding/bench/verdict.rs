@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::costs::{NsRange, app_time};
 use super::pauses::Paused;
 use super::{Ranked, Ranking};
+use crate::recommendation::turns::{BelowBy, RelationToFirst};
 use crate::recommendation::{Because, Certainty, Conclusion, Question, Sustained, SustainedStatus};
 use crate::sustained::is_as_high;
 use crate::thresholds::LOWER_BOUND_PRECISION;
@@ -57,6 +58,9 @@ pub enum BenchVerdict {
         app_time: Option<NsRange>,
         /// Methods that are equal within noise.
         equal: Vec<SavedMethod>,
+        /// Methods that trials in turns show to be worse, best first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        worse: Vec<WorseMethod>,
     },
     /// The trials leave several methods, and show of none what it sustains.
     OneOf {
@@ -76,6 +80,9 @@ pub enum BenchVerdict {
         app_time: Option<NsRange>,
         /// The others.
         rivals: Rivals,
+        /// Methods that trials in turns show to be worse, best first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        worse: Vec<WorseMethod>,
     },
     /// No method sustains the load, or any.
     NoneLossless {
@@ -98,6 +105,17 @@ pub enum BenchVerdict {
         /// What it sent, in packets per second.
         sent_pps: f64,
     },
+}
+
+/// A method that is worse than the one to use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct WorseMethod {
+    /// The method.
+    pub method: SavedMethod,
+    /// The figure that shows it.
+    pub by: BelowBy,
+    /// How much better the method to use is in this figure, as a multiple.
+    pub factor: f64,
 }
 
 /// What a method sustains without loss.
@@ -149,6 +167,13 @@ pub enum Rivals {
     Rate {
         /// Methods that may sustain more.
         may_sustain_more: Vec<SavedMethod>,
+    },
+    /// Where the methods took turns.
+    Turns {
+        /// Methods that may be better.
+        may_be_better: Vec<SavedMethod>,
+        /// Methods that may be as good, and are not better by enough to matter.
+        may_be_as_good: Vec<SavedMethod>,
     },
 }
 
@@ -220,6 +245,7 @@ pub(super) fn verdict(
                 without_pauses: is_paused(method, paused),
                 app_time: ranked.and_then(app_time),
                 equal: equal.clone(),
+                worse: worse_than(ranking, method),
             })
         }
         Conclusion::OneOf { best, methods, .. } => {
@@ -260,6 +286,7 @@ fn one_of(
             without_pauses: is_paused(&ranked.method, paused),
             app_time: app_time(ranked),
             equal: Vec::new(),
+            worse: Vec::new(),
         };
     }
     BenchVerdict::UseMeanwhile {
@@ -268,19 +295,45 @@ fn one_of(
         without_pauses: is_paused(&ranked.method, paused),
         app_time: app_time(ranked),
         rivals: rivals(question, ranking, &ranked.method, methods),
+        worse: worse_than(ranking, &ranked.method),
     }
+}
+
+/// The methods that trials in turns show to be worse than this one, if it was first in them.
+fn worse_than(ranking: &Ranking, named: &SavedMethod) -> Vec<WorseMethod> {
+    let mut worse = Vec::new();
+    let Some(turns) = ranking.turns.as_ref().filter(|turns| turns.methods[0].method == *named) else {
+        return worse;
+    };
+    for in_turns in &turns.methods {
+        if let RelationToFirst::Below { by, factor } = in_turns.relation {
+            worse.push(WorseMethod { method: in_turns.method.clone(), by, factor: factor.middle });
+        }
+    }
+    worse
 }
 
 /// The methods that may be better than `best`, of those that the trials leave.
 fn rivals(question: Question, ranking: &Ranking, best: &SavedMethod, methods: &[SavedMethod]) -> Rivals {
     let rivals = methods.iter().filter(|method| *method != best).cloned();
     match question {
+        Question::HighestRate if ranking.turns.as_ref().is_some_and(|turns| turns.judged_rounds > 0) => {
+            let is_better = |method: &SavedMethod| may_be_better(ranking, method);
+            let (may_be_better, may_be_as_good) = rivals.partition(is_better);
+            Rivals::Turns { may_be_better, may_be_as_good }
+        }
         Question::HighestRate => Rivals::Rate { may_sustain_more: rivals.collect() },
         Question::CheapestAt { .. } => {
             let (may_cost_less, may_sustain_it) = rivals.partition(|method| sustains_load(ranking, method));
             Rivals::Cost { may_cost_less, may_sustain_it }
         }
     }
+}
+
+/// Whether trials in turns leave it open whether a method is better than the first.
+fn may_be_better(ranking: &Ranking, method: &SavedMethod) -> bool {
+    let in_turns = ranking.turns.as_ref().and_then(|turns| turns.find(method));
+    in_turns.is_none_or(|known| known.relation == RelationToFirst::Open { may_be_better: true })
 }
 
 /// Whether a method sustains the load that was asked for: no higher one was sent, so its limit is not known.

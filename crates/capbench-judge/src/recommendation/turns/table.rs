@@ -1,4 +1,4 @@
-//! The figures of trials in turns as a table, a row a round and a column a method, and the contrast of two columns.
+//! The figures of trials in turns as tables, a row a round and a column a method, and the contrast of two columns.
 
 use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::saved::SavedMethod;
@@ -8,9 +8,9 @@ use capbench_model::statistics::shift::Groups;
 use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
 use capbench_model::trial::{Phase, TrialResult, Verdict};
 
-use super::Multiple;
+use super::{Multiple, look_level};
 use crate::sustained::missing_share;
-use crate::thresholds::{TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS};
+use crate::thresholds::{TURNS_EQUAL, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS_LIKE_LESS};
 
 /// A figure of a trial, on a logarithmic scale.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,55 +21,57 @@ pub(super) enum Measure {
     Cost,
 }
 
-/// The figures of the rounds at one load.
+/// The figures of the rounds at the limit, and of those at the load at which costs are compared.
 pub(super) struct Table {
     pub(super) load_pps: f64,
+    /// The load at which costs are compared.
+    pub(super) cost_load_pps: f64,
     pub(super) methods: Vec<SavedMethod>,
     captured: Vec<Block>,
     cost: Vec<Block>,
+    /// How many of the rounds of costs had begun when each round at the limit ended.
+    cost_rounds: Vec<usize>,
+}
+
+/// What a method looks like.
+struct Looks {
+    column: usize,
+    share: f64,
+    cost: f64,
+    /// Whether it captures less than the one that captures most.
+    is_lossy: bool,
+}
+
+/// Rounds of trials at one load.
+struct AtLoad<'r> {
+    pps: f64,
+    rounds: Vec<Vec<&'r TrialResult>>,
 }
 
 impl Table {
-    /// The rounds at the load that has most of them; of several such loads the last. `None` without two methods.
+    /// The rounds in turns, at the load that has most of them; of several such loads the last. Costs are compared at a common load if
+    /// there are rounds at one. `None` without two methods.
     pub(super) fn from_trials(trials: &[&TrialResult]) -> Option<Self> {
-        let mut in_turns = trials.to_vec();
-        in_turns.retain(|trial| trial.phase == Phase::Turns && !counts_only(&trial.profile.method));
-        let mut best: Option<(Vec<Vec<&TrialResult>>, f64)> = None;
-        for (_, of_load) in by_key(in_turns, |trial| trial.intended_pps.map(f64::to_bits)) {
-            let Some(load_pps) = of_load[0].intended_pps else { continue };
-            let rounds = in_rounds(&of_load);
-            if best.as_ref().is_none_or(|(most, _)| rounds.len() >= most.len()) {
-                best = Some((rounds, load_pps));
-            }
-        }
-        let (rounds, load_pps) = best?;
-        let mut methods: Vec<SavedMethod> = Vec::new();
-        for trial in rounds.iter().flatten() {
-            if !methods.contains(&trial.profile.method) && is_evidence(trial) {
-                methods.push(trial.profile.method.clone());
-            }
-        }
+        let limit = AtLoad::with_most_rounds(trials, Phase::Turns)?;
+        let methods = limit.methods();
         if methods.len() < 2 {
             return None;
         }
-        // Costs with and without the kernel's time are not compared.
-        let knows_kernel = rounds.iter().flatten().all(|trial| trial.cpu.kernel_ns_per_packet.is_some());
-        let mut captured = Vec::new();
-        let mut cost = Vec::new();
-        for round in rounds {
-            let mut shares: Block = vec![None; methods.len()];
-            let mut costs: Block = vec![None; methods.len()];
-            for trial in round.iter().filter(|trial| is_evidence(trial)) {
-                let Some(column) = methods.iter().position(|method| *method == trial.profile.method) else {
-                    continue;
-                };
-                shares[column] = Some(captured_share(trial).max(TURNS_LEAST_CAPTURED).ln());
-                costs[column] = cost_ns(trial, knows_kernel).filter(|ns| *ns > 0.0).map(f64::ln);
-            }
-            captured.push(shares);
-            cost.push(costs);
+        let common = AtLoad::with_most_rounds(trials, Phase::CommonLoad);
+        let for_costs = common.as_ref().filter(|common| common.methods().len() >= 2).unwrap_or(&limit);
+        let mut cost_rounds = Vec::new();
+        for round in &limit.rounds {
+            let last = round[round.len() - 1].number;
+            cost_rounds.push(for_costs.rounds.iter().filter(|round| round[0].number <= last).count());
         }
-        Some(Self { load_pps, methods, captured, cost })
+        Some(Self {
+            load_pps: limit.pps,
+            cost_load_pps: for_costs.pps,
+            captured: limit.captured(&methods),
+            cost: for_costs.costs(&methods),
+            methods,
+            cost_rounds,
+        })
     }
 
     pub(super) fn rounds(&self) -> usize {
@@ -78,21 +80,25 @@ impl Table {
 
     /// The first rounds only.
     pub(super) fn first_rounds(&self, rounds: usize) -> Self {
+        let cost_rounds = self.cost_rounds[..rounds].to_vec();
         Self {
-            load_pps: self.load_pps,
             methods: self.methods.clone(),
             captured: self.captured[..rounds].to_vec(),
-            cost: self.cost[..rounds].to_vec(),
+            cost: self.cost[..cost_rounds.last().copied().unwrap_or(0)].to_vec(),
+            cost_rounds,
+            ..*self
         }
     }
 
     /// As many rounds, which repeat these.
     pub(super) fn repeated_to(&self, rounds: usize) -> Self {
+        let costs = self.cost.len() * rounds / self.rounds();
         Self {
-            load_pps: self.load_pps,
             methods: self.methods.clone(),
             captured: self.captured.iter().cycle().take(rounds).cloned().collect(),
-            cost: self.cost.iter().cycle().take(rounds).cloned().collect(),
+            cost: self.cost.iter().cycle().take(costs).cloned().collect(),
+            cost_rounds: (1..=rounds).map(|round| costs * round / rounds).collect(),
+            ..*self
         }
     }
 
@@ -113,22 +119,90 @@ impl Table {
     }
 
     /// These methods, the best looking one first: of those that capture about as much as any, the cheapest; then the others, by what
-    /// they capture.
+    /// they capture. What noise may explain is about as much.
     pub(super) fn in_order(&self, columns: &[usize]) -> Vec<usize> {
-        let share =
-            |column: usize| median(self.values(Measure::Captured, column)).unwrap_or(f64::NEG_INFINITY);
-        let cost = |column: usize| median(self.values(Measure::Cost, column)).unwrap_or(f64::INFINITY);
-        let most = columns.iter().map(|&column| share(column)).fold(f64::NEG_INFINITY, f64::max);
-        let mut order = columns.to_vec();
-        order.sort_by(|&one, &other| {
-            let is_lossy = |column| share(column) < most - TURNS_EQUAL.ln_1p();
-            let by_loss = is_lossy(one).cmp(&is_lossy(other));
-            by_loss.then_with(|| match is_lossy(one) {
-                true => share(other).total_cmp(&share(one)),
-                false => cost(one).total_cmp(&cost(other)),
+        let mut looks = Vec::new();
+        for &column in columns {
+            looks.push(Looks {
+                column,
+                share: median(self.values(Measure::Captured, column)).unwrap_or(f64::NEG_INFINITY),
+                cost: median(self.values(Measure::Cost, column)).unwrap_or(f64::INFINITY),
+                is_lossy: false,
+            });
+        }
+        let most =
+            looks.iter().max_by(|one, other| one.share.total_cmp(&other.share)).map(|most| most.column);
+        for one in &mut looks {
+            one.is_lossy = most.is_some_and(|most| self.looks_like_less(one.column, most));
+        }
+        looks.sort_by(|one, other| {
+            one.is_lossy.cmp(&other.is_lossy).then_with(|| match one.is_lossy {
+                true => other.share.total_cmp(&one.share),
+                false => one.cost.total_cmp(&other.cost),
             })
         });
-        order
+        looks.iter().map(|looks| looks.column).collect()
+    }
+
+    /// Whether a method captures less than another one by enough to matter, as far as can be seen.
+    fn looks_like_less(&self, column: usize, most: usize) -> bool {
+        let contrast = Contrast::between(self, Measure::Captured, most, column);
+        contrast.is_some_and(|ahead| {
+            ahead.middle > TURNS_EQUAL.ln_1p() && ahead.by_chance <= TURNS_LOOKS_LIKE_LESS
+        })
+    }
+}
+
+impl<'r> AtLoad<'r> {
+    /// The load of a phase that has most rounds; of several such loads the last.
+    fn with_most_rounds(trials: &[&'r TrialResult], phase: Phase) -> Option<Self> {
+        let mut of_phase = trials.to_vec();
+        of_phase.retain(|trial| trial.phase == phase && !counts_only(&trial.profile.method));
+        let mut best: Option<Self> = None;
+        for (_, of_load) in by_key(of_phase, |trial| trial.intended_pps.map(f64::to_bits)) {
+            let Some(pps) = of_load[0].intended_pps else { continue };
+            let rounds = in_rounds(&of_load);
+            if best.as_ref().is_none_or(|most| rounds.len() >= most.rounds.len()) {
+                best = Some(Self { pps, rounds });
+            }
+        }
+        best
+    }
+
+    /// The methods with a valid trial.
+    fn methods(&self) -> Vec<SavedMethod> {
+        let mut methods: Vec<SavedMethod> = Vec::new();
+        for trial in self.rounds.iter().flatten() {
+            if !methods.contains(&trial.profile.method) && is_evidence(trial) {
+                methods.push(trial.profile.method.clone());
+            }
+        }
+        methods
+    }
+
+    fn captured(&self, methods: &[SavedMethod]) -> Vec<Block> {
+        self.figures(methods, |trial| Some(captured_share(trial).max(TURNS_LEAST_CAPTURED)))
+    }
+
+    fn costs(&self, methods: &[SavedMethod]) -> Vec<Block> {
+        // Costs with and without the kernel's time are not compared.
+        let knows_kernel = self.rounds.iter().flatten().all(|trial| trial.cpu.kernel_ns_per_packet.is_some());
+        self.figures(methods, |trial| cost_ns(trial, knows_kernel))
+    }
+
+    /// A figure of each trial, on a logarithmic scale.
+    fn figures(&self, methods: &[SavedMethod], figure: impl Fn(&TrialResult) -> Option<f64>) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        for round in &self.rounds {
+            let mut block: Block = vec![None; methods.len()];
+            for trial in round.iter().filter(|trial| is_evidence(trial)) {
+                if let Some(column) = methods.iter().position(|method| *method == trial.profile.method) {
+                    block[column] = figure(trial).filter(|value| *value > 0.0).map(f64::ln);
+                }
+            }
+            blocks.push(block);
+        }
+        blocks
     }
 }
 
@@ -201,7 +275,7 @@ impl Contrast {
         let by_size = difference.map_or(1.0, |difference| difference.by_chance());
         let mut by_chance = by_size;
         // From so many rounds on that it can decide, the test that assumes nothing is a second chance.
-        if least_by_chance(vec![(1, 1); rounds.len()]) <= TURNS_FALSE_ALARMS / TURNS_LOOKS.len() as f64 {
+        if least_by_chance(vec![(1, 1); rounds.len()]) <= look_level() {
             let by_ranks = aligned::test(&rounds, 0.0).two_sided();
             by_chance = (2.0 * by_size.min(by_ranks)).min(1.0);
         }

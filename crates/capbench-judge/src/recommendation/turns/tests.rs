@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use capbench_model::for_tests::{measured, profile};
+use capbench_model::noise::Noise;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
 use super::{BelowBy, RelationToFirst, Turns, judged};
@@ -117,12 +118,87 @@ fn turns_of_older_files_lack_what_was_added_later() {
 }
 
 #[test]
-fn rounds_are_judged_at_planned_numbers_only() {
+fn rounds_are_judged_at_planned_numbers_and_at_the_end() {
     let dear = Method { name: "packet-v2", captured: 98_000, app_ns: 150.0 };
     for (count, judged_rounds) in [(3, 0), (4, 4), (5, 4)] {
         let turns = judge(&rounds(&[dear, V3], count, 0.01));
         assert_eq!((turns.judged_rounds, turns.are_decided()), (judged_rounds, count > 3), "{count}");
     }
+    // Noise leaves it open after four rounds.
+    let turns = judge(&rounds(&[dear, V3], 5, 0.3));
+    assert_eq!((turns.judged_rounds, turns.are_decided()), (5, false), "{turns:?}");
+}
+
+/// Rounds at the limit that noise makes useless, each followed by one without noise at a load that no method misses.
+fn rounds_at_two_loads(methods: &[Method], count: u32, noise: f64) -> Vec<TrialResult> {
+    let mut trials = Vec::new();
+    let at_limit = rounds(methods, count, noise);
+    let below_limits = rounds(methods, count, 0.01);
+    for (limit, costs) in at_limit.chunks(methods.len()).zip(below_limits.chunks(methods.len())) {
+        trials.extend_from_slice(limit);
+        for cost in costs {
+            let phase = Phase::CommonLoad;
+            trials.push(TrialResult { phase, intended_pps: Some(40_000.0), ..cost.clone() });
+        }
+    }
+    for (nth, trial) in trials.iter_mut().enumerate() {
+        trial.number = nth as u32 + 1;
+    }
+    trials
+}
+
+#[test]
+fn costs_are_compared_at_the_load_that_no_method_misses() {
+    let dear = Method { name: "packet-v2", app_ns: 200.0, ..V3 };
+    let turns = judge(&rounds_at_two_loads(&[dear, V3], 6, 0.2));
+    assert_eq!((turns.load_pps, turns.cost_load_pps), (100_000.0, Some(40_000.0)));
+    let RelationToFirst::Below { by: BelowBy::Cost, factor } = turns.methods[1].relation else {
+        panic!("{turns:?}")
+    };
+    assert!((factor.middle - 2.0).abs() < 0.05, "{factor:?}");
+    let at_limit_only = judge(&rounds(&[dear, V3], 6, 0.6));
+    assert!(!at_limit_only.are_decided() && at_limit_only.cost_load_pps == Some(100_000.0));
+}
+
+#[test]
+fn a_method_that_costs_more_is_below_if_it_may_capture_no_more_than_a_quarter_more() {
+    for (noise, is_below) in [(0.2, true), (0.6, false)] {
+        let dear = Method { name: "packet-v2", app_ns: 200.0, ..V3 };
+        let relation = judge(&rounds_at_two_loads(&[dear, V3], 6, noise)).methods[1].relation;
+        let is_found = matches!(relation, RelationToFirst::Below { by: BelowBy::Cost, .. });
+        assert_eq!(is_found, is_below, "{noise}: {relation:?}");
+    }
+    // Nor more than it costs more.
+    let dear = Method { name: "packet-v2", app_ns: 112.0, ..V3 };
+    let relation = judge(&rounds_at_two_loads(&[dear, V3], 6, 0.2)).methods[1].relation;
+    assert!(matches!(relation, RelationToFirst::Open { .. }), "{relation:?}");
+}
+
+#[test]
+fn the_cheapest_of_methods_that_noise_hides_is_first() {
+    // What it captured is less, by chance.
+    let cheap = Method { name: "packet-v3", captured: 80_000, ..V3 };
+    let dear = Method { name: "recv", captured: 95_000, app_ns: 400.0 };
+    let first =
+        |count, noise| judge(&rounds_at_two_loads(&[dear, cheap], count, noise)).methods[0].method.clone();
+    assert_eq!(first(4, 0.6), "packet-v3");
+    assert_eq!(first(9, 0.01), "recv");
+}
+
+#[test]
+fn what_is_used_meanwhile_is_first_in_a_few_rounds_though_rates_name_another_one() {
+    let dear = Method { name: "recv", app_ns: 400.0, ..V3 };
+    let methods = [dear, V3];
+    let mut trials = at_maximum_load(&methods);
+    trials[1].noise.reasons.push(Noise::ForeignLoad);
+    let conclusion = |trials: &[TrialResult]| recommend(trials, &[]).unwrap().rankings.remove(0).conclusion;
+    let named = |trials: &[TrialResult]| conclusion(trials).method().map(ToString::to_string);
+    let by_rates = conclusion(&trials);
+    trials.extend(rounds_at_two_loads(&methods, 2, 0.2));
+    let Conclusion::OneOf { .. } = conclusion(&trials) else {
+        panic!("{by_rates:?}, {:?}", conclusion(&trials))
+    };
+    assert_eq!(named(&trials), Some("packet-v3".into()));
 }
 
 #[test]

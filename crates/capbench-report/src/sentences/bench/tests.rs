@@ -6,7 +6,7 @@ use super::{
 };
 use capbench_judge::finding::bench::{
     BenchVerdict, MethodBelow, MethodsInTurns, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread,
-    UnknownBecause, UnknownProgram,
+    UnknownBecause, UnknownProgram, WorseMethod,
 };
 use capbench_judge::recommendation::Certainty;
 use capbench_judge::recommendation::turns::{BelowBy, Multiple};
@@ -33,6 +33,7 @@ fn use_recv(sustains: SustainedRate) -> BenchVerdict {
         without_pauses: false,
         app_time: None,
         equal: Vec::new(),
+        worse: Vec::new(),
     }
 }
 
@@ -45,6 +46,7 @@ fn the_method_to_use_is_named_with_rate_and_cost() {
         without_pauses: false,
         app_time: SIXTY_NS,
         equal: Vec::new(),
+        worse: Vec::new(),
     };
     assert_eq!(
         verdict_words(certain),
@@ -57,6 +59,7 @@ fn the_method_to_use_is_named_with_rate_and_cost() {
         without_pauses: true,
         app_time: None,
         equal: methods(["packet-v3"]),
+        worse: Vec::new(),
     };
     assert_eq!(
         verdict_words(likely),
@@ -70,6 +73,7 @@ fn the_method_to_use_is_named_with_rate_and_cost() {
         without_pauses: false,
         app_time: None,
         equal: methods(["a", "b", "c", "d", "e"]),
+        worse: Vec::new(),
     };
     assert_eq!(
         verdict_words(many_equal),
@@ -79,8 +83,39 @@ fn the_method_to_use_is_named_with_rate_and_cost() {
 
 #[test]
 fn a_method_may_be_used_without_a_known_rate() {
-    assert_eq!(verdict_words(use_recv(SustainedRate::None)), "Use recv: no load without loss.");
+    assert_eq!(verdict_words(use_recv(SustainedRate::None)), "Use recv: no tried load was without loss.");
     assert_eq!(verdict_words(use_recv(SustainedRate::Unknown)), "Use recv: its rate is unknown.");
+}
+
+#[test]
+fn methods_that_are_worse_come_before_the_rate() {
+    let worse = |method: &str, by, factor| WorseMethod { method: method.into(), by, factor };
+    let worse = vec![worse("packet-v2", BelowBy::Cost, 2.14), worse("recv", BelowBy::Loss, 2.0)];
+    let sustains = SustainedRate::AtLeast { pps: 688_500.0 };
+    let named = BenchVerdict::Use {
+        method: "packet-v3".into(),
+        certainty: Certainty::Certain,
+        sustains,
+        without_pauses: false,
+        app_time: SIXTY_NS,
+        equal: methods(["libpcap"]),
+        worse: worse.clone(),
+    };
+    let are_worse = "packet-v2 (2.1 times the CPU time per packet) and recv (captures 50 % fewer frames) are worse. At least \
+                     688,000 packets/s without loss, 60 ns of application CPU per packet.";
+    assert_eq!(verdict_words(named), format!("Use packet-v3; libpcap is equal within noise; {are_worse}"));
+    let meanwhile = BenchVerdict::UseMeanwhile {
+        method: "packet-v3".into(),
+        sustains,
+        without_pauses: false,
+        app_time: SIXTY_NS,
+        rivals: Rivals::Turns { may_be_better: methods(["af-xdp"]), may_be_as_good: methods(["libpcap"]) },
+        worse,
+    };
+    assert_eq!(
+        verdict_words(meanwhile),
+        format!("Use packet-v3 meanwhile: af-xdp may be better, libpcap may be as good, {are_worse}")
+    );
 }
 
 #[test]
@@ -92,6 +127,7 @@ fn rivals_of_the_method_to_use_meanwhile_are_named() {
             without_pauses: false,
             app_time: SIXTY_NS,
             rivals,
+            worse: Vec::new(),
         })
     };
     let may_sustain_more = methods(["recv"]);
@@ -338,6 +374,7 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
     };
     let fact = MethodsInTurns {
         load_pps: 500_000.0,
+        cost_load_pps: Some(200_000.0),
         rounds: 9,
         first: "packet-v3".into(),
         captured_ratio: 0.98,
@@ -354,7 +391,8 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
         words(&BenchFinding::InTurns(fact)),
         "In 9 rounds at 500,000 packets/s packet-v3 captured 98 % of the intended frames, packet-v2 97 % (2.1 times the CPU time per \
          packet), af-xdp 92 % (missed 4.0 times as many) and recv 66 % (missed 17 times as many, 13 times the CPU time per packet); \
-         libpcap is equal to it; packet-v1 and recvmmsg may be as good."
+         libpcap is equal to it; packet-v1 and recvmmsg may be as good. CPU times are those at \
+         200,000 packets/s."
     );
 }
 
@@ -368,6 +406,7 @@ fn of_a_load_that_was_sent_in_part_the_sent_rate_is_named() {
         without_pauses: false,
         app_time: None,
         equal: Vec::new(),
+        worse: Vec::new(),
     };
     assert_eq!(
         verdict_words(verdict),

@@ -28,6 +28,9 @@ pub(super) fn words(fact: &MethodsInTurns) -> String {
     ] {
         push_group(&mut text, methods, are);
     }
+    if let Some(pps) = fact.cost_load_pps {
+        text.push_str(&format!(". CPU times are those at {}", rate(pps)));
+    }
     text.push('.');
     text
 }
@@ -63,6 +66,6 @@ fn is_other_cost(cost: Multiple) -> bool {
 }
 
 /// `8.4 times`, or from ten on `21 times`.
-fn times(factor: f64) -> String {
+pub(super) fn times(factor: f64) -> String {
     if factor < 10.0 { format!("{factor:.1} times") } else { format!("{factor:.0} times") }
 }

@@ -1,15 +1,18 @@
 //! The words of `BenchVerdict`: which method to use and what it sustains, or why no method is named.
 
 use capbench_judge::finding::bench::{
-    BenchVerdict, NoAnswerBecause, NsRange, Rivals, SustainedRate, TimeOfThread,
+    BenchVerdict, NoAnswerBecause, NsRange, Rivals, SustainedRate, TimeOfThread, WorseMethod,
 };
 use capbench_judge::recommendation::Certainty;
+use capbench_judge::recommendation::turns::BelowBy;
+use capbench_model::figures::percent;
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 
+use super::turns::times;
 use super::{first_methods, range_in_ns, verb};
-use crate::naming::{self, many, rate};
-use crate::sentences::places;
+use crate::naming::{self, list, many, rate};
+use crate::sentences::{capitalised, places};
 
 /// The text of a verdict.
 pub(super) fn words(verdict: &BenchVerdict) -> String {
@@ -40,19 +43,29 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
                 rate_of_three_digits(1e9 / ns_per_packet)
             )
         }
-        BenchVerdict::Use { method, certainty, sustains, without_pauses, app_time, equal } => {
+        BenchVerdict::Use { method, certainty, sustains, without_pauses, app_time, equal, worse } => {
             let head = match certainty {
                 Certainty::Certain => "Use",
                 Certainty::Likely => "Probably best is",
             };
-            let sustains = sustained_words(sustains, *without_pauses);
-            format!("{head} {method}: {sustains}{}{}.", app_time_words(*app_time), equal_methods_words(equal))
+            let rate = sustained_words(sustains, *without_pauses);
+            let app_time = app_time_words(*app_time);
+            let equal = equal_methods_words(equal);
+            if worse.is_empty() {
+                return format!("{head} {method}: {rate}{app_time}{equal}.");
+            }
+            format!("{head} {method}{equal}; {}. {}{app_time}.", worse_words(worse), capitalised(&rate))
         }
         BenchVerdict::OneOf { methods } => format!("Not decided: one of {}.", first_methods(methods)),
-        BenchVerdict::UseMeanwhile { method, sustains, without_pauses, app_time, rivals } => {
-            let sustains = sustained_words(sustains, *without_pauses);
+        BenchVerdict::UseMeanwhile { method, sustains, without_pauses, app_time, rivals, worse } => {
+            let rate = sustained_words(sustains, *without_pauses);
+            let app_time = app_time_words(*app_time);
             let rivals = rivals_words(rivals);
-            format!("Not decided; use {method} meanwhile: {sustains}{}; {rivals}.", app_time_words(*app_time))
+            if worse.is_empty() {
+                return format!("Not decided; use {method} meanwhile: {rate}{app_time}; {rivals}.");
+            }
+            let worse = worse_words(worse);
+            format!("Use {method} meanwhile: {rivals}, {worse}. {}{app_time}.", capitalised(&rate))
         }
         BenchVerdict::NoneLossless { asked_pps, is_some_unknown, closest, place } => {
             let sustains = if *is_some_unknown { "is shown to sustain" } else { "sustains" };
@@ -102,7 +115,7 @@ fn sustained_words(sustains: &SustainedRate, without_pauses: bool) -> String {
             format!("{} (±{percent:.0} %) {without_loss}", rate_of_three_digits(*pps))
         }
         SustainedRate::AtLeast { pps } => format!("at least {} {without_loss}", rate_of_three_digits(*pps)),
-        SustainedRate::None => "no load without loss".into(),
+        SustainedRate::None => "no tried load was without loss".into(),
         SustainedRate::Unknown => "its rate is unknown".into(),
     }
 }
@@ -132,10 +145,32 @@ fn equal_methods_words(equal: &[SavedMethod]) -> String {
     format!("; {} {} equal within noise", first_methods(equal), verb(equal, "is", "are"))
 }
 
+/// The methods that are worse: `packet-v2 (2.1 times the CPU time per packet) and recv (captures 44 % fewer frames) are worse`.
+fn worse_words(worse: &[WorseMethod]) -> String {
+    let mut parts = Vec::new();
+    for WorseMethod { method, by, factor } in worse {
+        let by = match by {
+            BelowBy::Cost => format!("{} the CPU time per packet", times(*factor)),
+            BelowBy::Loss => format!("captures {} fewer frames", percent(1.0 - 1.0 / factor)),
+        };
+        parts.push(format!("{method} ({by})"));
+    }
+    format!("{} {} worse", list(&parts), if worse.len() == 1 { "is" } else { "are" })
+}
+
 /// The methods that may be better than the named one.
 fn rivals_words(rivals: &Rivals) -> String {
     match rivals {
         Rivals::Rate { may_sustain_more } => format!("{} may sustain more", first_methods(may_sustain_more)),
+        Rivals::Turns { may_be_better, may_be_as_good } => {
+            let mut parts = Vec::new();
+            for (methods, may_be) in [(may_be_better, "better"), (may_be_as_good, "as good")] {
+                if !methods.is_empty() {
+                    parts.push(format!("{} may be {may_be}", first_methods(methods)));
+                }
+            }
+            parts.join(", ")
+        }
         Rivals::Cost { may_cost_less, may_sustain_it } if may_sustain_it.is_empty() => {
             format!("{} may cost less", first_methods(may_cost_less))
         }

@@ -55,6 +55,7 @@ fn use_at_least(method: &str, pps: f64, app_ns: Option<f64>) -> BenchVerdict {
         without_pauses: false,
         app_time: app_ns.map(exactly),
         equal: Vec::new(),
+        worse: Vec::new(),
     }
 }
 
@@ -257,6 +258,7 @@ fn where_noise_hides_the_limits_the_cheapest_method_is_named_with_those_that_may
         without_pauses: false,
         app_time: Some(exactly(60.0)),
         rivals: Rivals::Rate { may_sustain_more: methods(["recv"]) },
+        worse: Vec::new(),
     };
     assert_eq!(answers[0], BenchFinding::Verdict(meanwhile));
     let BenchFinding::Settle { command, takes_s } = &answers[1] else { panic!("{answers:?}") };
@@ -410,6 +412,7 @@ fn at_a_named_rate_a_method_whose_cost_is_unknown_may_cost_less() {
         without_pauses: false,
         app_time: Some(exactly(60.0)),
         rivals: Rivals::Cost { may_cost_less: methods(["recv"]), may_sustain_it: Vec::new() },
+        worse: Vec::new(),
     };
     assert_eq!(verdict(&[known, unknown]), meanwhile);
 }
