@@ -6,6 +6,7 @@ use crate::comparison::Comparison;
 use crate::rfc2544::{Ended, Tested};
 use crate::search::ranking::FirstPlace;
 use crate::search::{SearchOutcome, Status};
+use crate::sustained::is_delivered;
 
 /// What a run other than a soak measured.
 #[derive(Clone, Copy, Debug)]
@@ -53,9 +54,9 @@ impl Measurements<'_> {
     }
 }
 
-/// Whether a trial says something about its method: it delivered all frames of its load, or lost some.
+/// Whether a trial says something about its method: it delivered its load, or lost frames of it. A few unsent frames are no other load.
 fn shows_method(trial: &TrialResult) -> bool {
-    matches!(trial.verdict, Verdict::Lossless | Verdict::Lossy)
+    matches!(trial.verdict, Verdict::Lossless | Verdict::Lossy) || is_delivered(trial)
 }
 
 #[cfg(test)]
@@ -139,6 +140,7 @@ mod tests {
     #[test]
     fn a_trial_that_only_the_generator_limited_shows_no_method() {
         assert!(of_trials(&[trial(1000)]).are_conclusive());
+        assert!(of_trials(&[trial(960)]).are_conclusive(), "the load was sent but for 4 %");
         let half_sent = [trial(500)];
         assert!(!Measurements { has_comparison: true, ..of_trials(&half_sent) }.are_conclusive());
         assert!(!Measurements { has_comparison: true, ..of_trials(&[]) }.are_conclusive());

@@ -8,6 +8,7 @@
 //! | Did only the kernel's receive work limit a point of a sweep? | `is_kernel_limit` | this one |
 //! | Which word has a table for it? | [`LimitedBy`], which follows from the limit | this one |
 //! | What limited all trials of a load that a search did not sustain? | [`Limit::at_load`] | `limit/at_load.rs` |
+//! | What limited the visits of a point of a sweep? | `Limit::of_visits` | `limit/at_load.rs` |
 //! | What limited the members of most trials? | [`Limit::of_members`] | `limit/members.rs` |
 //! | What stops more members from bringing more? | [`Limit::of_more_members`] | `limit/members.rs` |
 

@@ -429,6 +429,8 @@ class ComparisonOutcomeTooFewTrials(TypedDict):
     """Nothing: there are too few trials."""
 
     known: Literal['too_few_trials']
+    left_out: NotRequired[int]
+    """Trials that were left out."""
     visits: NotRequired[int]
     """How many visits can decide most of the figures; absent if unknown."""
 
@@ -1341,6 +1343,8 @@ class FoundLoadRepeated(TypedDict):
 
     at_least: int
     """Searches without an upper bound of the method: the median is at least that."""
+    is_end_open: NotRequired[bool]
+    """Whether the interval ends at a load of a search without an upper bound, so that its true end can be higher."""
     known: Literal['repeated']
     lower_pps: Estimate
     """Their median, with its interval."""
@@ -1348,12 +1352,6 @@ class FoundLoadRepeated(TypedDict):
     """Searches."""
     without: int
     """Searches without a lower bound, which no figure includes."""
-
-
-class FoundThroughputNothing(TypedDict):
-    """No load was sustained."""
-
-    known: Literal['nothing']
 
 
 class FoundThroughputRegular(TypedDict):
@@ -2005,6 +2003,15 @@ class LimitBasis(TypedDict):
 
 LimitName: TypeAlias = Literal['load', 'generator', 'kernel', 'sharing', 'shared_cpus', 'contention', 'coherence', 'members', 'unknown']
 """The name of a limit."""
+
+
+class LimitedSearches(TypedDict):
+    """Searches with an upper bound, and those of them that one limit has."""
+
+    all: int
+    """All of them."""
+    limited: int
+    """Those that it limits."""
 
 
 class LinkSourceDifference(TypedDict):
@@ -3149,6 +3156,8 @@ class RankedMethod(TypedDict):
     """Whether it is above the next method by more than chance explains; absent with too few searches, and for the last method."""
     least_pps: float
     """The lowest lower bound of its searches."""
+    median_pps: NotRequired[float]
+    """The median of the lower bounds of several searches, by which they are ordered; absent of a single one, and in files of versions that did not write it."""
     method: str
     """The method."""
     most_pps: float | None
@@ -3185,6 +3194,12 @@ class ReasonLeastLoadNotHeld(TypedDict):
     why: Literal['least_load_not_held']
 
 
+class ReasonLeastLoadNotSent(TypedDict):
+    """The generator left frames unsent at the minimum load of the search, and the path did not lose too many of the sent frames."""
+
+    why: Literal['least_load_not_sent']
+
+
 class ReasonEnded(TypedDict):
     """The search ended before the bounds were close enough."""
 
@@ -3193,7 +3208,7 @@ class ReasonEnded(TypedDict):
     why: Literal['ended']
 
 
-Reason: TypeAlias = ReasonMaximumLoad | ReasonGeneratorFellShort | ReasonGeneratorAndReceiverFellShort | ReasonLeastLoadNotHeld | ReasonEnded
+Reason: TypeAlias = ReasonMaximumLoad | ReasonGeneratorFellShort | ReasonGeneratorAndReceiverFellShort | ReasonLeastLoadNotHeld | ReasonLeastLoadNotSent | ReasonEnded
 """Why a result is not regular."""
 
 
@@ -5216,6 +5231,8 @@ class FactSweepPacketCost(TypedDict):
     """The change between every two neighbouring regimes."""
     first: CostAtPoint
     """The cost at the first point at which the application is the limit."""
+    is_upper_limit: NotRequired[bool]
+    """Whether others used the CPUs of most of these trials. They took a part of the wall time, so that a packet costs less."""
     last: CostAtPoint
     """The cost at the last such point."""
     regimes: list[CostRegime]
@@ -5335,6 +5352,8 @@ class FactSearchRepeated(TypedDict):
     """The frame size."""
     goal: str
     """The goal's name."""
+    is_end_open: NotRequired[bool]
+    """Whether the interval ends at a load of a search with an "at least" result, so that its true end can be higher."""
     least_pps: float
     """The lowest of them."""
     lower_pps: Estimate
@@ -5681,10 +5700,6 @@ class FoundThroughputAtLeast(TypedDict):
     """Why no more is known."""
 
 
-FoundThroughput: TypeAlias = FoundThroughputNothing | FoundThroughputRegular | FoundThroughputAtLeast | FoundThroughputNotSettled
-"""What a search for the throughput found, frames per second."""
-
-
 class FullResource(TypedDict):
     """What is full before the ring is."""
 
@@ -5860,8 +5875,10 @@ class LimitOfMethods(TypedDict):
     """The limit."""
     methods: list[str | None]
     """The methods, each once; absent for a search without a trial."""
+    searches: NotRequired[LimitedSearches]
+    """How many of the searches of these methods it limits; absent in files of versions that did not count them."""
     trials: list[int]
-    """The trials of the upper bounds."""
+    """The trials of the upper bounds of the searches that it limits."""
 
 
 class CardAndDifference(TypedDict):
@@ -6264,6 +6281,8 @@ class Repeated(TypedDict):
     """The frame size."""
     goal: str
     """The goal's name."""
+    is_end_open: NotRequired[bool]
+    """Whether the interval ends at a load of a search with an "at least" result, so that its true end can be higher."""
     least_pps: float
     """The lowest of them."""
     lower_pps: Estimate
@@ -6827,17 +6846,6 @@ class TestedRecovery(TypedDict):
 
 Tested: TypeAlias = TestedLatency | TestedFrameLoss | TestedBackToBack | TestedRecovery
 """A test with its set-up. Its trials are in the list of all trials."""
-
-
-class Throughput(TypedDict):
-    """The throughput of a set-up."""
-
-    found: FoundThroughput
-    """What the search found."""
-    set_up: SearchedSetUp
-    """The set-up."""
-    trials: list[int]
-    """The trials of the lower bound."""
 
 
 class TracedCount(TypedDict):
@@ -7418,15 +7426,6 @@ class FactRfc2544AnswerNotRepeatable(TypedDict):
     what: Literal['not_repeatable']
 
 
-class FactRfc2544AnswerThroughput(TypedDict):
-    """The throughput of each set-up."""
-
-    about: Literal['rfc2544_answer']
-    set_ups: list[Throughput]
-    """Each set-up."""
-    what: Literal['throughput']
-
-
 class FactRfc2544AnswerLoss(TypedDict):
     """Frame loss rate and back-to-back frames."""
 
@@ -7565,7 +7564,7 @@ class FactComparisonOfRuns(TypedDict):
 
     about: Literal['comparison']
     answers: NotRequired[list[FigureAnswer]]
-    """Whether it delivers more, loses less and is cheaper; none if nothing follows from disturbed or damaged trials. Absent in files of versions that did not write them."""
+    """Whether it delivers more, loses less and is cheaper, by the trials as they are: a host that disturbed them may be the cause. None if the file is damaged. Absent in files of versions that did not write them."""
     outcome: ComparisonOutcome
     """What follows."""
     what: Literal['of_runs']
@@ -7618,6 +7617,20 @@ class FactCaveatLeftOut(TypedDict):
     parts: list[LeftOutOfBench]
     """One part of each set-up: the one that includes the others."""
     what: Literal['left_out']
+
+
+class FoundThroughputNothing(TypedDict):
+    """No load is known to be sustained."""
+
+    known: Literal['nothing']
+    limit: NotRequired[Limit]
+    """What limits the lowest load."""
+    reason: NotRequired[Reason]
+    """Why."""
+
+
+FoundThroughput: TypeAlias = FoundThroughputNothing | FoundThroughputRegular | FoundThroughputAtLeast | FoundThroughputNotSettled
+"""What a search for the throughput found, frames per second."""
 
 
 class Generator(TypedDict):
@@ -7877,6 +7890,17 @@ Source: TypeAlias = SourceMethod | Literal['not_in_method'] | Literal['method_re
 """Where a count of the ledger comes from, or why there is none. It belongs to one place of the ledger."""
 
 
+class Throughput(TypedDict):
+    """The throughput of a set-up."""
+
+    found: FoundThroughput
+    """What the search found."""
+    set_up: SearchedSetUp
+    """The set-up."""
+    trials: list[int]
+    """The trials of the lower bound."""
+
+
 class BackToBack(TypedDict):
     """All searches at one point. The figures are those of the searches that found a longest burst. A search that reached the limit of lengths did not, so it is left out."""
 
@@ -7982,6 +8006,15 @@ class FactSweepEffect(TypedDict):
     series: SweepSeries
     """The method."""
     what: Literal['effect']
+
+
+class FactRfc2544AnswerThroughput(TypedDict):
+    """The throughput of each set-up."""
+
+    about: Literal['rfc2544_answer']
+    set_ups: list[Throughput]
+    """Each set-up."""
+    what: Literal['throughput']
 
 
 class GoalFactLosses(TypedDict):

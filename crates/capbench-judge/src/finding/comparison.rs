@@ -21,8 +21,8 @@ pub enum ComparisonFinding {
     OfRuns {
         /// What follows.
         outcome: ComparisonOutcome,
-        /// Whether it delivers more, loses less and is cheaper; none if nothing follows from disturbed or damaged trials. Absent in files of
-        /// versions that did not write them.
+        /// Whether it delivers more, loses less and is cheaper, by the trials as they are: a host that disturbed them may be the cause. None
+        /// if the file is damaged. Absent in files of versions that did not write them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         answers: Vec<FigureAnswer>,
     },
@@ -72,6 +72,9 @@ pub enum ComparisonOutcome {
         /// How many visits can decide most of the figures; absent if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         visits: Option<u32>,
+        /// Trials that were left out.
+        #[serde(default)]
+        left_out: u32,
     },
     /// Numbers of figures by what is known of them.
     Judged(FigureCounts),
@@ -155,10 +158,13 @@ fn evidence(comparison: &Comparison) -> Vec<u32> {
     changed.flat_map(|contrast| trials_of(comparison, contrast)).collect()
 }
 
-/// The answers of a comparison of two runs or methods, if its figures show something.
+/// The answers of a comparison of two runs or methods, if its figures show something. Disturbances of the host leave open what caused a
+/// difference, and not that there is one.
 fn answers_of(comparison: &Comparison, outcome: ComparisonOutcome) -> Vec<FigureAnswer> {
     match outcome {
-        ComparisonOutcome::Judged(_) if comparison.hosts.is_none() => answers::answers(comparison),
+        ComparisonOutcome::Judged(_) | ComparisonOutcome::Disturbed if comparison.hosts.is_none() => {
+            answers::answers(comparison)
+        }
         _ => Vec::new(),
     }
 }
@@ -174,7 +180,10 @@ fn outcome(comparison: &Comparison, trials: &[TrialResult]) -> ComparisonOutcome
     if comparison.is_inconclusive() {
         return match comparison.hosts {
             Some(_) => ComparisonOutcome::TooFewRuns,
-            None => ComparisonOutcome::TooFewTrials { visits: visits_to_decide(comparison, trials) },
+            None => ComparisonOutcome::TooFewTrials {
+                visits: visits_to_decide(comparison, trials),
+                left_out: comparison.left_out.iter().map(|left_out| left_out.trials).sum(),
+            },
         };
     }
     ComparisonOutcome::Judged(figure_counts(comparison, trials))

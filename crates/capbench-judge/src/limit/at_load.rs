@@ -5,17 +5,35 @@ use capbench_model::trial::TrialResult;
 
 use super::{Limit, is_mostly_buffered, is_of_most};
 use crate::sustained::moments::Moments;
-use crate::sustained::{buffered_frames, is_explained_by_disturbance};
+use crate::sustained::{buffered_frames, captures_all, is_explained_by_disturbance};
 
 impl Limit {
+    /// What limited the visits of a point of a sweep, which lost frames at these places, most first: noise of the host if it explains what
+    /// most of those that miss frames miss, else as [`Limit::from_trials`].
+    pub(crate) fn of_visits<'t>(
+        lost: &[LostAt],
+        visits: impl IntoIterator<Item = &'t TrialResult>,
+    ) -> Option<Self> {
+        let visits: Vec<&TrialResult> = visits.into_iter().collect();
+        let mut missing = visits.clone();
+        missing.retain(|trial| !captures_all(trial));
+        match is_mostly_noise(&missing) {
+            true => Some(Self::Noise),
+            false => Self::from_trials(lost, visits, 1),
+        }
+    }
+
     /// What limited these trials of a load that is not sustained. `together` frames are sent at once. `None` if no frame is missing, or
     /// if no place is known.
     ///
     /// | trials | limit |
     /// |---|---|
     /// | Most have unsent frames, and most captured all that was sent. | the generator |
-    /// | The disturbances of the host explain the losses of each, or losses are in few moments, in which not only the ring was too small. | noise |
+    /// | The disturbances of the host explain the losses of most, or losses are in few moments, in which not only the ring was too small. | noise |
     /// | other ones | [`Limit::from_trials`] |
+    ///
+    /// One trial that the noise left alone, or disturbed too little to explain its loss, does not make the method the limit: the load
+    /// is refused by most trials.
     pub fn at_load(trials: &[&TrialResult], together: u32) -> Option<Self> {
         let mut unsent = 0;
         let mut missing: Vec<&TrialResult> = Vec::new();
@@ -32,27 +50,36 @@ impl Limit {
         if is_of_most(unsent, trials.len()) && is_of_most(capturing, trials.len()) {
             return Some(Self::Generator);
         }
-        if !missing.is_empty() && missing.iter().all(|trial| is_explained_by_disturbance(trial)) {
+        if is_mostly_noise(&missing) {
             return Some(Self::Noise);
         }
         let lost = LostAt::sum(missing.iter().flat_map(|trial| trial.losses()));
         let limit = Self::from_trials(&lost, missing, together)?;
         let are_moments = Moments::from_trials(trials).is_some_and(Moments::are_few);
-        if are_moments && limit != Self::Ring && !is_mostly_buffered(&lost, buffered) {
+        // Frames that wait in most trials are no moment; those of one trial can be, near its end.
+        let is_behind = limit == Self::Application && is_mostly_buffered(&lost, buffered);
+        if are_moments && limit != Self::Ring && !is_behind {
             return Some(Self::Noise);
         }
         Some(limit)
     }
 }
 
+/// Whether the disturbances of the host explain what most of these trials, which all miss frames, miss.
+fn is_mostly_noise(missing: &[&TrialResult]) -> bool {
+    let explained = missing.iter().filter(|trial| is_explained_by_disturbance(trial)).count();
+    2 * explained > missing.len()
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
+    use capbench_model::disturbance::CpuDisturbance;
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::ledger::Entry;
     use capbench_model::places::Place;
-    use capbench_model::trial::{Load, Phase};
+    use capbench_model::trial::{Emptying, Load, Phase};
 
     use super::*;
     use crate::limit::tests::in_one_window;
@@ -86,6 +113,44 @@ mod tests {
         let all_sent = || trial(100_000, 0);
         assert_eq!(limit(&[unsent(), all_sent(), all_sent(), lossy()]), Some(Limit::Backlog));
         assert_eq!(limit(&[all_sent()]), None);
+    }
+
+    /// The same, while other work had half of a CPU.
+    fn disturbed(trial: TrialResult) -> TrialResult {
+        let mut trial = trial;
+        trial.disturbance.sending_ns = 1_000_000_000;
+        trial.disturbance.cpus = vec![CpuDisturbance {
+            cpu: 1,
+            window_ns: 1_000_000_000,
+            foreign_ns: 500_000_000,
+            ..CpuDisturbance::default()
+        }];
+        trial
+    }
+
+    #[test]
+    fn noise_limits_where_it_explains_the_losses_of_most_trials() {
+        let explained = || disturbed(trial(100_000, 4000));
+        let unexplained = || trial(100_000, 971);
+        assert_eq!(limit(&[explained(), explained(), unexplained()]), Some(Limit::Noise));
+        assert_eq!(limit(&[explained(), unexplained()]), Some(Limit::Backlog), "half are not most");
+        let trials = [explained(), explained(), unexplained()];
+        let lost = LostAt::sum(trials.iter().flat_map(TrialResult::losses));
+        assert_eq!(Limit::of_visits(&lost, &trials), Some(Limit::Noise), "of a sweep, too");
+        assert_eq!(Limit::of_visits(&lost, &trials[2..]), Some(Limit::Backlog));
+        let clearly_own = || disturbed(trial(10_000, 9900));
+        assert_eq!(limit(&[clearly_own(), clearly_own(), explained()]), Some(Limit::Backlog));
+    }
+
+    #[test]
+    fn one_trial_that_a_stall_left_behind_at_its_end_does_not_make_losses_in_few_moments_a_limit() {
+        let moment =
+            || TrialResult { loss_pattern: Some(in_one_window(100_000, 100, false)), ..trial(100_000, 100) };
+        let mut behind = trial(100_000, 0);
+        behind.emptying = Some(Emptying { after_s: 0.03, holds_s: 0.0 });
+        behind.cpu.batches = 100_000;
+        assert_eq!(limit(&[moment(), moment(), behind.clone()]), Some(Limit::Noise));
+        assert_eq!(limit(&[moment(), behind.clone(), behind]), Some(Limit::Application), "most were behind");
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub enum Reason {
     GeneratorAndReceiverFellShort,
     /// The minimum load of the search is not sustained.
     LeastLoadNotHeld,
+    /// The generator left frames unsent at the minimum load of the search, and the path did not lose too many of the sent frames.
+    LeastLoadNotSent,
     /// The search ended before the bounds were close enough.
     Ended {
         /// How it ended.
@@ -56,7 +58,7 @@ impl Reason {
             Self::MaximumLoad { .. } | Self::GeneratorFellShort | Self::GeneratorAndReceiverFellShort => {
                 Status::AtLeast
             }
-            Self::LeastLoadNotHeld | Self::Ended { .. } => Status::Irregular,
+            Self::LeastLoadNotHeld | Self::LeastLoadNotSent | Self::Ended { .. } => Status::Irregular,
         }
     }
 }
@@ -251,7 +253,10 @@ fn why_irregular(
         (Some(lower), None) if lower.get() >= top => {
             maximum.map(|maximum| Reason::MaximumLoad { limit: maximum.source })
         }
-        (None, Some(_)) if is_over => Some(Reason::LeastLoadNotHeld),
+        (None, Some(upper)) if is_over => Some(match seen.is_limit_of_path(upper, &goal.criteria()) {
+            true => Reason::LeastLoadNotHeld,
+            false => Reason::LeastLoadNotSent,
+        }),
         _ => Some(Reason::Ended { end: ended.clone() }),
     }
 }

@@ -52,7 +52,8 @@ pub struct Ranked {
 }
 
 impl Ranked {
-    fn median(&self) -> f64 {
+    /// The median of its lower bounds.
+    pub(crate) fn median(&self) -> f64 {
         median(self.lower.iter().copied()).unwrap_or_default()
     }
 
@@ -317,6 +318,9 @@ pub struct Repeated {
     pub coarser: u32,
     /// Searches without a lower bound, which no figure includes.
     pub without: u32,
+    /// Whether the interval ends at a load of a search with an "at least" result, so that its true end can be higher.
+    #[serde(default)]
+    pub is_end_open: bool,
     /// The trials of the lower bounds.
     pub trials: Vec<u32>,
 }
@@ -365,6 +369,21 @@ pub(crate) fn lower_bound(result: &GoalResult) -> Option<&Bound> {
     result.lower.as_ref().or(result.so_far.as_ref().map(|so_far| &so_far.lower))
 }
 
+/// Whether the interval of the median of these lower bounds has no known upper end: a search without an upper bound of the method can
+/// have a higher load than was tried, and such searches are enough to reach the end.
+pub(crate) fn is_end_open<'r>(results: impl IntoIterator<Item = &'r GoalResult>) -> bool {
+    let mut highest_pps = Vec::new();
+    for result in results {
+        let Some(bound) = lower_bound(result) else { continue };
+        highest_pps.push(match result.status {
+            Status::AtLeast => f64::INFINITY,
+            _ => bound.achieved_pps,
+        });
+    }
+    let interval = Estimate::of(highest_pps);
+    interval.and_then(|interval| interval.high).is_some_and(f64::is_infinite)
+}
+
 impl Repeated {
     /// Searches with a lower bound.
     pub fn with_bound(&self) -> u32 {
@@ -392,10 +411,12 @@ impl Repeated {
         let mut at_least = 0;
         let mut coarser = 0;
         let mut without = 0;
+        let mut of_goal = Vec::new();
         for result in searches.iter().flat_map(|search| &search.goals) {
             if result.goal.name != goal {
                 continue;
             }
+            of_goal.push(result);
             results += 1;
             regular += u32::from(result.status == Status::Regular);
             at_least += u32::from(result.status == Status::AtLeast);
@@ -421,6 +442,7 @@ impl Repeated {
             at_least,
             coarser,
             without,
+            is_end_open: is_end_open(of_goal),
             trials,
         })
     }

@@ -292,7 +292,7 @@ impl Swept<'_> {
 
     /// The limiting component at a point; `None` if nothing was lost, or only occasionally.
     pub fn limit(&self, reading: &Reading) -> Option<Limit> {
-        Limit::from_trials(&reading.lost, self.trials_of(reading), 1)
+        Limit::of_visits(&reading.lost, self.trials_of(reading))
     }
 
     /// The name of a reading's point in reports.

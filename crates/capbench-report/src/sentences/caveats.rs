@@ -10,12 +10,15 @@ use super::{disturbers, in_words, noise, with_trials};
 use crate::model::Sentence;
 use crate::naming::{frames, list, many, time};
 
-/// How noisy the trials of two runs are, in one line.
+/// How noisy the trials of two runs are, and which processes used their CPUs, in one line.
 pub(crate) fn noise_of_both_runs(runs: [(&str, &Results); 2]) -> Option<Sentence> {
     let mut parts = Vec::new();
     for (name, run) in runs {
         if let Some(noise) = caveats::noise(&run.facts()) {
             parts.push(format!("{name}: {}", in_words(noise).text));
+            if let Some(used) = capbench_judge::finding::disturbers::find(&run.trials) {
+                parts.push(disturbers::words(&used.fact));
+            }
         }
     }
     if parts.is_empty() {

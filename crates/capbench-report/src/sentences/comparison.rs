@@ -129,7 +129,8 @@ fn values_words(values: &[String]) -> String {
 fn outcome_words(outcome: &ComparisonOutcome) -> String {
     match outcome {
         ComparisonOutcome::Disturbed => {
-            "Inconclusive: the host disturbed most trials of a run; measure again while nothing else runs."
+            "Inconclusive: the host disturbed most trials of a run and may cause any difference; measure again while nothing else \
+             runs."
                 .into()
         }
         ComparisonOutcome::Damaged => {
@@ -138,10 +139,17 @@ fn outcome_words(outcome: &ComparisonOutcome) -> String {
         ComparisonOutcome::TooFewRuns => {
             "Inconclusive: too few runs of the same hosts; measure each host several times.".into()
         }
-        ComparisonOutcome::TooFewTrials { visits: Some(visits) } => {
-            format!("Inconclusive: there are too few trials; `--visits {visits}` has enough.")
+        ComparisonOutcome::TooFewTrials { visits, left_out } => {
+            let shown = match left_out {
+                0 => "there are too few trials".into(),
+                _ => format!("too few trials can be compared: {left_out} were left out (`--details` says why)"),
+            };
+            let next = match visits {
+                Some(visits) => format!("; `--visits {visits}` has enough"),
+                None => String::new(),
+            };
+            format!("Inconclusive: {shown}{next}.")
         }
-        ComparisonOutcome::TooFewTrials { visits: None } => "Inconclusive: there are too few trials.".into(),
         ComparisonOutcome::Judged(counts) => counts_words(counts),
     }
 }
@@ -317,7 +325,8 @@ mod tests {
         for (outcome, text) in [
             (
                 ComparisonOutcome::Disturbed,
-                "Inconclusive: the host disturbed most trials of a run; measure again while nothing else runs.",
+                "Inconclusive: the host disturbed most trials of a run and may cause any difference; measure again while nothing else \
+                 runs.",
             ),
             (
                 ComparisonOutcome::Damaged,
@@ -328,10 +337,17 @@ mod tests {
                 "Inconclusive: too few runs of the same hosts; measure each host several times.",
             ),
             (
-                ComparisonOutcome::TooFewTrials { visits: Some(8) },
+                ComparisonOutcome::TooFewTrials { visits: Some(8), left_out: 0 },
                 "Inconclusive: there are too few trials; `--visits 8` has enough.",
             ),
-            (ComparisonOutcome::TooFewTrials { visits: None }, "Inconclusive: there are too few trials."),
+            (
+                ComparisonOutcome::TooFewTrials { visits: None, left_out: 0 },
+                "Inconclusive: there are too few trials.",
+            ),
+            (
+                ComparisonOutcome::TooFewTrials { visits: None, left_out: 24 },
+                "Inconclusive: too few trials can be compared: 24 were left out (`--details` says why).",
+            ),
         ] {
             assert_eq!(words(&ComparisonFinding::OfRuns { outcome, answers: Vec::new() }), text);
         }

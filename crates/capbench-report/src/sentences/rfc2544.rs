@@ -4,6 +4,7 @@ use capbench_judge::finding::rfc2544::{
     Contradiction, FoundThroughput, Rfc2544Answer, TestFact, TestResult, TestSetUp, Throughput, Way,
 };
 use capbench_judge::finding::search::SetUp;
+use capbench_judge::limit::Limit;
 use capbench_judge::rfc2544::{NotTested, Untested};
 use capbench_model::figures::grouped;
 use capbench_model::not_measured::NotMeasured;
@@ -51,7 +52,14 @@ fn throughputs(all: &[Throughput]) -> Sentence {
     for throughput in all {
         let set_up = search_words(&throughput.set_up);
         let text = match &throughput.found {
-            FoundThroughput::Nothing => format!("{set_up} sustained no load"),
+            FoundThroughput::Nothing { reason, limit } => {
+                let noise = match limit {
+                    Some(Limit::Noise) => ", and noise of the host can explain that",
+                    _ => "",
+                };
+                let reason = after_colon(reason.as_ref());
+                format!("no load is known that {set_up} sustains{reason}{noise}")
+            }
             FoundThroughput::Regular { pps } => format!("the throughput of {set_up} is {}", rate(*pps)),
             FoundThroughput::AtLeast { pps, reason } => {
                 let reason = after_colon(reason.as_ref());
@@ -74,13 +82,14 @@ fn test_results(results: &[TestResult]) -> Sentence {
     for result in results.iter().take(NAMED_SET_UPS) {
         let clause = test_words(&result.fact);
         let text = match &result.set_up {
+            // The name of a method keeps its letters.
             Some(set_up) => format!("{}: {clause}", test_set_up_words(set_up)),
+            None if clauses.is_empty() => capitalised(&clause),
             None => clause,
         };
         clauses.push(Clause { text, trials: result.trials.clone() });
     }
-    let Sentence { text, trials } = first_clauses(&clauses, NAMED_SET_UPS);
-    Sentence { text: capitalised(&text), trials }
+    first_clauses(&clauses, NAMED_SET_UPS)
 }
 
 fn test_set_up_words(set_up: &TestSetUp) -> String {
@@ -211,8 +220,8 @@ mod tests {
     use capbench_judge::search::{MaximumSource, Reason};
 
     use super::{
-        Contradiction, FoundThroughput, NotTested, SetUp, TestFact, Throughput, Untested, Way, contradicted,
-        not_measured, test_words, throughputs,
+        Contradiction, FoundThroughput, Limit, NotTested, SetUp, TestFact, Throughput, Untested, Way,
+        contradicted, not_measured, test_words, throughputs,
     };
 
     #[test]
@@ -316,8 +325,17 @@ mod tests {
         let set_up =
             SetUp { method: Some("recv".into()), frame_size: None, placement: None, work: None, nth: None };
         let reason = Some(Reason::MaximumLoad { limit: MaximumSource::Generator });
+        let nothing = |reason, limit| FoundThroughput::Nothing { reason: Some(reason), limit: Some(limit) };
         let found = [
-            (FoundThroughput::Nothing, "Recv sustained no load."),
+            (
+                nothing(Reason::LeastLoadNotHeld, Limit::Noise),
+                "No load is known that recv sustains: the lowest load of the search is not sustained, and noise of the host can \
+                 explain that.",
+            ),
+            (
+                nothing(Reason::LeastLoadNotSent, Limit::Generator),
+                "No load is known that recv sustains: the generator left frames unsent even at the lowest load of the search.",
+            ),
             (FoundThroughput::Regular { pps: 1000.0 }, "The throughput of recv is 1,000 packets/s."),
             (
                 FoundThroughput::AtLeast { pps: 1000.0, reason },

@@ -19,7 +19,7 @@ mod tests;
 pub(crate) mod warnings;
 
 use capbench_judge::finding::search::{
-    FoundLoad, LimitOfMethods, MethodLoad, SearchAnswer, SustainedLoads, UnsettledGoal,
+    FoundLoad, LimitOfMethods, LimitedSearches, MethodLoad, SearchAnswer, SustainedLoads, UnsettledGoal,
 };
 use capbench_judge::search::ranking::Repeated;
 use capbench_model::statistics::interval::Estimate;
@@ -144,31 +144,45 @@ fn load_words(load: &FoundLoad) -> Option<String> {
             };
             format!("up to {}, in {} of trials{not_sustained}", rate(*pps), naming::time(*seconds))
         }
-        FoundLoad::Repeated { lower_pps, searches, at_least, without } => {
-            median_words(lower_pps, *searches, *at_least, *without)
-        }
+        FoundLoad::Repeated { lower_pps, searches, at_least, without, is_end_open } => median_words(
+            lower_pps,
+            *searches,
+            *without,
+            interval_words(lower_pps, *is_end_open),
+            *at_least > 0,
+        ),
         FoundLoad::Below { pps } => format!("below {}", rate(*pps)),
         FoundLoad::Undecided { .. } => return None,
     })
 }
 
-/// The median of several searches, with its interval.
-fn median_words(lower_pps: &Estimate, searches: u32, at_least: u32, without: u32) -> String {
+/// The interval of a median of lower bounds; `None` without one. The end of an open one can be higher.
+fn interval_words(lower_pps: &Estimate, is_end_open: bool) -> Option<String> {
+    let (low, high) = lower_pps.low.zip(lower_pps.high)?;
+    let end = if is_end_open { "at least " } else { "" };
+    Some(format!(
+        "within {} to {end}{} at {:.0} %",
+        rate_number(low.floor()),
+        rate_number(high.floor()),
+        (lower_pps.level? * 100.0).floor()
+    ))
+}
+
+/// The median of several searches, with its interval. `is_at_least`: whether one of them found no upper bound.
+fn median_words(
+    lower_pps: &Estimate,
+    searches: u32,
+    without: u32,
+    interval: Option<String>,
+    is_at_least: bool,
+) -> String {
     let of_searches = match (searches - without, without) {
         (1, _) => format!("in 1 of {searches} searches"),
         (_, 0) => format!("the median of {searches} searches"),
         (with_bound, _) => format!("the median of {with_bound} of {searches} searches"),
     };
-    let mut interval = String::new();
-    if let (Some(low), Some(high), Some(level)) = (lower_pps.low, lower_pps.high, lower_pps.level) {
-        interval = format!(
-            ", within {} to {} at {:.0} %",
-            rate_number(low.floor()),
-            rate_number(high.floor()),
-            (level * 100.0).floor()
-        );
-    }
-    let head = if at_least > 0 { "at least " } else { "" };
+    let interval = interval.map_or_else(String::new, |interval| format!(", {interval}"));
+    let head = if is_at_least { "at least " } else { "" };
     format!("{head}{}, {of_searches}{interval}", rate(lower_pps.median.floor()))
 }
 
@@ -210,17 +224,24 @@ fn spread(repeated: &Repeated) -> String {
         false => format!(" ({})", weaker_results.join(", ")),
     };
     let median = rate(repeated.lower_pps.median);
-    format!("{} of {} is {median} {searches}{in_brackets}", goal_name(&repeated.goal), repeated.method)
+    let head = if repeated.at_least > 0 { "at least " } else { "" };
+    format!("{} of {} is {head}{median} {searches}{in_brackets}", goal_name(&repeated.goal), repeated.method)
 }
 
 /// What limits methods. The places where the lowest unsustained load lost frames show the limit.
 fn limited_by(limits: &[LimitOfMethods]) -> Sentence {
     let mut clauses = Vec::new();
     let mut trials = Vec::new();
-    for LimitOfMethods { limit, methods, trials: upper_bound_trials } in limits {
+    for LimitOfMethods { limit, methods, searches, trials: upper_bound_trials } in limits {
         let methods: Vec<String> =
             methods.iter().map(|method| naming::method_name(method.as_ref())).collect();
-        clauses.push(format!("{} ({})", limits::words(*limit), list(&methods)));
+        let share = match searches {
+            Some(LimitedSearches { limited, all }) if limited < all => {
+                format!(", in {limited} of {all} searches")
+            }
+            _ => String::new(),
+        };
+        clauses.push(format!("{} ({}{share})", limits::words(*limit), list(&methods)));
         trials.extend(upper_bound_trials);
     }
     with_trials(format!("Limited by {}.", clauses.join("; ")), trials)

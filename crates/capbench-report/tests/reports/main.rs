@@ -29,6 +29,7 @@ use capbench_judge::reproduction::{self, Answer, Side};
 use capbench_judge::rfc2544::Found;
 use capbench_judge::rfc2544::latency::{Across, Leg};
 use capbench_judge::search::{End, Reason, Status};
+use capbench_model::disturbers::{CpuUser, Disturbers};
 use capbench_model::noise::Noise;
 use capbench_model::running::CaptureFacts;
 use capbench_model::trial::{Phase, TrialResult};
@@ -219,11 +220,15 @@ fn printed(comparison: &Comparison, extent: Extent) -> String {
 fn a_comparison_has_the_trials_of_both_runs_and_one_line_on_their_noise() {
     let mut runs = [runs::small_bench(), runs::bench()];
     runs[1].trials[0].noise.reasons = vec![Noise::ForeignLoad];
+    let python = CpuUser { pid: 7, comm: "python3".into(), run_ns: 500_000_000, ..CpuUser::default() };
+    runs[1].trials[0].disturbance.disturbers =
+        Some(Disturbers { window_ns: 1_000_000_000, processes: vec![python], ..Disturbers::default() });
     let noisy = ComparisonNote::Noisy { run: RunSide::B, noisy_trials: 1, all_trials: 6 };
     let comparison = Comparison { note_facts: vec![noisy], ..runs::compared::example() };
     let report = report_of_two_runs(&runs, &comparison);
     let [noise] = &report.caveats[..] else { panic!("{:?}", report.caveats) };
     assert!(noise.text.starts_with("B: 1 of 6 trials is noisy: "), "{}", noise.text);
+    assert!(noise.text.contains("python3 (pid 7) used 50 % of CPU 0"), "{}", noise.text);
     assert_eq!(report.findings.len(), 1, "noise is no finding: {:?}", report.findings);
     assert_eq!(report.trials.rows.len(), runs[0].trials.len() + runs[1].trials.len());
     let names: BTreeSet<String> =
@@ -284,13 +289,18 @@ fn a_comparison_without_a_test_is_inconclusive() {
     without_tests.contrasts.retain(|contrast| contrast.judgement == Judgement::TooFewVisits);
     let disturbed = Comparison { disturbed: true, ..runs::compared::example() };
     let damaged = Comparison { damaged: true, ..runs::compared::example() };
-    for (comparison, outcome) in [
-        (disturbed, ComparisonOutcome::Disturbed),
-        (damaged, ComparisonOutcome::Damaged),
-        (without_tests, ComparisonOutcome::TooFewTrials { visits: Some(9) }),
+    let left_out = without_tests.left_out.iter().map(|left_out| left_out.trials).sum();
+    for (comparison, expected, has_answers) in [
+        (disturbed, ComparisonOutcome::Disturbed, true),
+        (damaged, ComparisonOutcome::Damaged, false),
+        (without_tests, ComparisonOutcome::TooFewTrials { visits: Some(9), left_out }, false),
     ] {
-        let fact = finding::comparison::of_runs(&comparison).fact;
-        assert_eq!(fact, Finding::Comparison(ComparisonFinding::OfRuns { outcome, answers: Vec::new() }));
+        let Finding::Comparison(ComparisonFinding::OfRuns { outcome, answers }) =
+            finding::comparison::of_runs(&comparison).fact
+        else {
+            panic!("{comparison:?}")
+        };
+        assert_eq!((outcome, !answers.is_empty()), (expected, has_answers));
         assert!(compared(&comparison).verdict.text.starts_with("Inconclusive: "));
         assert_eq!(comparison.conclusion(), Conclusion::Inconclusive);
     }

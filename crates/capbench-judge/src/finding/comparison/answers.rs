@@ -102,7 +102,9 @@ mod tests {
     use capbench_model::trial::{Load, Phase, TrialResult};
 
     use super::{FigureAnswer, KnownChange, answers};
-    use crate::comparison::{Measure, Pair, Thresholds, of_pairs};
+    use crate::comparison::{Comparison, Measure, Pair, Thresholds, of_pairs};
+    use crate::finding::Finding;
+    use crate::finding::comparison::{ComparisonFinding, ComparisonOutcome, of_runs};
 
     /// A trial at a load of 100,000 packets/s: the lost frames, and the CPU time of a packet.
     fn trial(number: u32, method: &str, lost: u64, ns_per_packet: f64) -> TrialResult {
@@ -115,8 +117,8 @@ mod tests {
         trial
     }
 
-    /// The answers of pairs with these losses and costs of the second method; the first one loses nothing and needs 1,000 ns.
-    fn answered(pairs: u32, lost: [u64; 2], ns: [f64; 2]) -> Vec<FigureAnswer> {
+    /// Pairs with these losses and costs of the second method; the first one loses nothing and needs 1,000 ns.
+    fn compared(pairs: u32, lost: [u64; 2], ns: [f64; 2]) -> Comparison {
         let mut trials = Vec::new();
         let mut known = Vec::new();
         for nth in 0..pairs {
@@ -126,7 +128,11 @@ mod tests {
             trials.push(trial(2 * nth + 2, "packet-v3", lost[turn], ns[turn] + noise / 2.0));
             known.push(Pair { then: 2 * nth + 1, now: 2 * nth + 2 });
         }
-        answers(&of_pairs(&trials, &known, Thresholds::default())[0])
+        of_pairs(&trials, &known, Thresholds::default()).remove(0)
+    }
+
+    fn answered(pairs: u32, lost: [u64; 2], ns: [f64; 2]) -> Vec<FigureAnswer> {
+        answers(&compared(pairs, lost, ns))
     }
 
     fn known(answers: &[FigureAnswer], measure: Measure) -> Option<KnownChange> {
@@ -150,5 +156,16 @@ mod tests {
         assert_eq!(known(&unclear, Measure::TotalCost), Some(KnownChange::NotShown));
         let few = answered(2, [300, 400], [600.0, 620.0]);
         assert_eq!(known(&few, Measure::LossRatio), Some(KnownChange::TooFewTrials));
+    }
+
+    #[test]
+    fn a_disturbed_host_leaves_the_cause_of_a_difference_open_and_not_the_difference() {
+        let disturbed = Comparison { disturbed: true, ..compared(12, [0, 0], [600.0, 620.0]) };
+        let Finding::Comparison(ComparisonFinding::OfRuns { outcome, answers }) = of_runs(&disturbed).fact
+        else {
+            panic!()
+        };
+        assert_eq!(outcome, ComparisonOutcome::Disturbed);
+        assert_eq!(known(&answers, Measure::TotalCost), Some(KnownChange::Better));
     }
 }

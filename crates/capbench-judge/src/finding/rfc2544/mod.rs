@@ -8,14 +8,16 @@ mod test_fact;
 
 pub use test_fact::{LossAtLoad, TestFact, Way};
 
-use crate::sustained::is_higher;
+use crate::sustained::{is_explained_by_disturbance, is_higher};
 use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::search::SetUp;
 use super::{Finding, Found};
+use crate::limit::Limit;
 use crate::rfc2544::{Found as FoundByTest, Tested};
+use crate::search::bound::Trials;
 use crate::search::{GoalResult, Reason, SearchOutcome, Status};
 
 /// A throughput, and a trial of another test that lost frames at or below it.
@@ -32,15 +34,16 @@ pub struct Contradiction {
 }
 
 impl Contradiction {
-    /// The trial of another test that lost the largest share, of those at loads up to what the search found to be lossless. `None` if
-    /// there is no such trial, or if the search found no such load.
+    /// The trial of another test that lost the largest share, of those at loads up to what the search found to be lossless. A loss that the
+    /// disturbances of its trial explain contradicts nothing. `None` if there is no such trial, or if the search found no such load.
     pub fn find(search: &SearchOutcome, goal: &GoalResult, trials: &[TrialResult]) -> Option<Self> {
         let lower = goal.lower.as_ref()?;
         let mut worst: Option<&TrialResult> = None;
         for trial in trials {
             let is_lossy = trial.verdict != Verdict::Invalid && trial.lost() > 0;
+            let is_explained = is_explained_by_disturbance(trial);
             let is_below = !is_higher(trial.offered_pps, lower.achieved_pps);
-            if !is_lossy || !is_below || !is_of_other_test(trial, search) {
+            if !is_lossy || is_explained || !is_below || !is_of_other_test(trial, search) {
                 continue;
             }
             if worst.is_none_or(|worst| worst.sent_loss_ratio() <= trial.sent_loss_ratio()) {
@@ -83,8 +86,15 @@ pub struct Throughput {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum FoundThroughput {
-    /// No load was sustained.
-    Nothing,
+    /// No load is known to be sustained.
+    Nothing {
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Reason>,
+        /// What limits the lowest load.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<Limit>,
+    },
     /// A regular result.
     Regular {
         /// The throughput.
@@ -171,7 +181,7 @@ pub enum Rfc2544Answer {
 pub fn answers(searches: &[SearchOutcome], tests: &[Tested], trials: &[TrialResult]) -> Vec<Found> {
     let mut answers = Vec::new();
     // A throughput that other trials contradict is none.
-    answers.extend(not_repeatable(searches, trials).or_else(|| throughput(searches)));
+    answers.extend(not_repeatable(searches, trials).or_else(|| throughput(searches, trials)));
     let mut loss = Vec::new();
     let mut time = Vec::new();
     let has_several_set_ups =
@@ -218,12 +228,15 @@ fn not_repeatable(searches: &[SearchOutcome], trials: &[TrialResult]) -> Option<
 }
 
 /// The throughput of each set-up, by the first goal of its search.
-fn throughput(searches: &[SearchOutcome]) -> Option<Found> {
+fn throughput(searches: &[SearchOutcome], trials: &[TrialResult]) -> Option<Found> {
     let mut set_ups = Vec::new();
     for search in searches {
         let Some(goal) = search.goals.first() else { continue };
         let found = match &goal.lower {
-            None => FoundThroughput::Nothing,
+            None => FoundThroughput::Nothing {
+                reason: goal.reason.clone(),
+                limit: goal.limit_by_trials(&Trials::new(trials, search.plan.burst_frames)),
+            },
             Some(lower) => {
                 let pps = lower.achieved_pps;
                 match goal.status {

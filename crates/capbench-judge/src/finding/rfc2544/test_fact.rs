@@ -142,10 +142,17 @@ impl TestFact {
         })
     }
 
-    /// The points are in the order of their loads, the highest first.
+    /// The points are in the order of their loads, the highest first. A point without loss that the generator did not reach shows nothing
+    /// of its load.
     fn of_frame_loss(outcome: &FrameLossOutcome) -> Option<Self> {
-        let highest = outcome.points.first()?;
         let maximum_pps = outcome.maximum.pps.get();
+        let mut points = outcome.points.iter();
+        let Some(highest) = points.find(|point| point.loss_percent > 0.0 || !point.generator_limited) else {
+            // What was offered at least lost nothing.
+            let offered = outcome.points.iter().map(|point| point.offered_percent).reduce(f64::max)?;
+            let at_percent = (offered * 10.0).floor() / 10.0;
+            return Some(Self::NoneLost { at_percent, maximum_pps, worst: None });
+        };
         if highest.loss_percent == 0.0 {
             let lossy = outcome.points.iter().filter(|point| point.loss_percent > 0.0);
             let worst = lossy.max_by(|one, other| one.loss_percent.total_cmp(&other.loss_percent));
@@ -264,6 +271,13 @@ mod tests {
         let with_lower_loads = [lossless, point(90.0, 1.0), point(80.0, 25.0)];
         assert_eq!(frame_loss(&with_lower_loads), Some(none_lost(Some(worst))));
         assert_eq!(frame_loss(&[]), None);
+        // At 100 % the generator sent 78.185 %.
+        let unreached = LossPoint { generator_limited: true, offered_percent: 78.185, ..point(100.0, 0.0) };
+        let lossy = LossAtLoad { load_percent: 90.0, loss_ratio: 0.5 };
+        let some = TestFact::SomeLost { highest: lossy, maximum_pps: 1e6, lossless_percent: Some(80.0) };
+        assert_eq!(frame_loss(&[unreached, point(90.0, 50.0), point(80.0, 0.0)]), Some(some));
+        let none = TestFact::NoneLost { at_percent: 78.1, maximum_pps: 1e6, worst: None };
+        assert_eq!(frame_loss(&[unreached]), Some(none));
     }
 
     /// The fact about overloads with these results, and their mean time.

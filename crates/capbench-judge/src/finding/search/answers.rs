@@ -161,6 +161,9 @@ pub enum FoundLoad {
         at_least: u32,
         /// Searches without a lower bound, which no figure includes.
         without: u32,
+        /// Whether the interval ends at a load of a search without an upper bound, so that its true end can be higher.
+        #[serde(default)]
+        is_end_open: bool,
     },
     /// No bound is known.
     Undecided {
@@ -185,11 +188,27 @@ impl FoundLoad {
         }
         let without = (results.len() - lower_pps.len()) as u32;
         match Estimate::of(lower_pps) {
-            Some(lower_pps) => {
-                Self::Repeated { lower_pps, searches: results.len() as u32, at_least, without }
-            }
-            None => Self::of_goal(goal),
+            Some(lower_pps) => Self::Repeated {
+                lower_pps,
+                searches: results.len() as u32,
+                at_least,
+                without,
+                is_end_open: ranking::is_end_open(results.iter().map(|(_, goal)| *goal)),
+            },
+            None => Self::highest_clean(results),
         }
+    }
+
+    /// What searches without a lower bound found: the highest load that one of them knows to be clean.
+    fn highest_clean(results: &[(&SearchOutcome, &GoalResult)]) -> Self {
+        let mut highest = Self::of_goal(results[0].1);
+        for (search, goal) in results {
+            let found = Self::of_goal(goal).or_clean(&search.numbers.strict_lossless, goal);
+            if found.sustained_pps() > highest.sustained_pps() {
+                highest = found;
+            }
+        }
+        highest
     }
 
     /// A load that is known to be clean is a bound where the search found none.
@@ -235,8 +254,9 @@ impl FoundLoad {
         }
         match (lower_pps, upper_pps) {
             (Some(pps), _) => Self::AtLeast { pps },
-            (None, Some(pps)) => Self::Below { pps },
-            (None, None) => Self::Undecided { reason: goal.reason.clone() },
+            // A load that the generator did not send shows nothing of the method.
+            (None, Some(pps)) if goal.reason != Some(Reason::LeastLoadNotSent) => Self::Below { pps },
+            (None, _) => Self::Undecided { reason: goal.reason.clone() },
         }
     }
 }
@@ -248,8 +268,20 @@ pub struct LimitOfMethods {
     pub limit: Limit,
     /// The methods, each once; absent for a search without a trial.
     pub methods: Vec<Option<SavedMethod>>,
-    /// The trials of the upper bounds.
+    /// How many of the searches of these methods it limits; absent in files of versions that did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searches: Option<LimitedSearches>,
+    /// The trials of the upper bounds of the searches that it limits.
     pub trials: Vec<u32>,
+}
+
+/// Searches with an upper bound, and those of them that one limit has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LimitedSearches {
+    /// Those that it limits.
+    pub limited: u32,
+    /// All of them.
+    pub all: u32,
 }
 
 /// A goal with a bound, but without a regular result.
@@ -326,38 +358,64 @@ fn sustained(searches: &[SearchOutcome]) -> Option<SustainedLoads> {
 fn limits(searches: &[SearchOutcome], trials: &[TrialResult]) -> Vec<LimitOfMethods> {
     let mut limits: Vec<LimitOfMethods> = Vec::new();
     for (set_up, searches) in by_key(searches, |search| SetUp { nth: None, ..SetUp::of_search(search) }) {
-        let Some((limit, trials)) = limit_of_set_up(&searches, trials) else { continue };
-        let index = limits.iter().position(|known| known.limit == limit).unwrap_or_else(|| {
-            limits.push(LimitOfMethods { limit, methods: Vec::new(), trials: Vec::new() });
+        let Some(of_set_up) = limit_of_set_up(&searches, trials) else { continue };
+        let index = limits.iter().position(|known| known.limit == of_set_up.limit).unwrap_or_else(|| {
+            limits.push(LimitOfMethods {
+                limit: of_set_up.limit,
+                methods: Vec::new(),
+                searches: Some(LimitedSearches::default()),
+                trials: Vec::new(),
+            });
             limits.len() - 1
         });
         let known = &mut limits[index];
         if !known.methods.contains(&set_up.method) {
             known.methods.push(set_up.method);
         }
-        known.trials.extend(trials);
+        if let Some(counted) = &mut known.searches {
+            counted.limited += of_set_up.searches.limited;
+            counted.all += of_set_up.searches.all;
+        }
+        known.trials.extend(of_set_up.trials);
     }
     limits
 }
 
-/// What limits a set-up by the first goal, with the trials that show it: all at the upper bounds of its searches. `None` without an
-/// upper bound.
-fn limit_of_set_up(searches: &[&SearchOutcome], trials: &[TrialResult]) -> Option<(Limit, Vec<u32>)> {
-    let first = searches.first()?;
-    let by_number = Trials::new(trials, first.plan.burst_frames);
-    let mut saved = None;
-    let mut numbers = Vec::new();
-    for goal in searches.iter().filter_map(|search| search.goals.first()) {
-        if let Some(upper) = &goal.upper {
-            saved = saved.or(goal.limit);
-            numbers.extend(&upper.trials);
+/// A limit of searches of one set-up.
+struct LimitOfSearches {
+    limit: Limit,
+    searches: LimitedSearches,
+    /// The trials at the upper bounds of the searches that it limits.
+    trials: Vec<u32>,
+}
+
+/// What limits the most searches of a set-up by the first goal: each search by the trials at its upper bound, as its row in the table. Of
+/// limits of equally many searches, the one with more trials counts. `None` without an upper bound.
+fn limit_of_set_up(searches: &[&SearchOutcome], trials: &[TrialResult]) -> Option<LimitOfSearches> {
+    let mut limits: Vec<LimitOfSearches> = Vec::new();
+    for search in searches {
+        let Some(goal) = search.goals.first() else { continue };
+        let Some(upper) = &goal.upper else { continue };
+        let by_number = Trials::new(trials, search.plan.burst_frames);
+        let Some(limit) = goal.limit_by_trials(&by_number) else { continue };
+        match limits.iter_mut().find(|known| known.limit == limit) {
+            Some(known) => {
+                known.searches.limited += 1;
+                known.trials.extend(&upper.trials);
+            }
+            None => limits.push(LimitOfSearches {
+                limit,
+                searches: LimitedSearches { limited: 1, all: 0 },
+                trials: upper.trials.clone(),
+            }),
         }
     }
-    let limit = match by_number.all_of(&numbers) {
-        Some(at_bounds) => Limit::at_load(&at_bounds, first.plan.burst_frames),
-        None => saved,
-    };
-    Some((limit?, numbers))
+    let all = limits.iter().map(|limit| limit.searches.limited).sum();
+    // Of several that are equal, the first one counts.
+    limits.reverse();
+    let mut most = limits.into_iter().max_by_key(|limit| (limit.searches.limited, limit.trials.len()))?;
+    most.searches.all = all;
+    Some(most)
 }
 
 /// Goals with a bound, but without a regular result. What the methods sustain is said elsewhere, also that a goal has no bound.
@@ -378,4 +436,144 @@ fn unsettled(searches: &[SearchOutcome]) -> Vec<UnsettledGoal> {
         });
     }
     unsettled
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase, TrialResult};
+
+    use super::{FoundLoad, LimitOfMethods, LimitedSearches, limits, sustained};
+    use crate::limit::Limit;
+    use crate::search::preset::goals_of_preset;
+    use crate::search::{
+        Bound, End, GoalResult, Held, LossNumbers, Reason, SearchOutcome, SearchPlan, Status,
+    };
+
+    /// A trial of a second at 100,000 packets/s that sent and lost so many, in each tenth of it.
+    fn trial(number: u32, sent: u64, lost: u64) -> TrialResult {
+        let load = Load::Rate("100k".parse().unwrap());
+        let measured = measured(100_000, sent, sent - lost, lost);
+        let mut trial =
+            measured.result(number, Phase::Search, &profile("recv"), load, Duration::from_secs(1));
+        trial.loss_pattern = None;
+        trial
+    }
+
+    fn bound(pps: f64, trials: &[u32]) -> Bound {
+        Bound {
+            intended_pps: pps,
+            achieved_pps: pps,
+            seconds: 1.0,
+            trials: trials.to_vec(),
+            high_loss: None,
+            losses: None,
+            backlogged: None,
+            disturbed: Vec::new(),
+        }
+    }
+
+    /// A search that sustained a load, and did not sustain a higher one in these trials.
+    fn search(nth: u32, status: Status, lower_pps: Option<f64>, upper: &[u32]) -> SearchOutcome {
+        let goal = GoalResult {
+            goal: goals_of_preset("ndr").unwrap().remove(0),
+            status,
+            reason: lower_pps.is_none().then_some(Reason::LeastLoadNotSent),
+            lower: lower_pps.map(|pps| bound(pps, &[])),
+            upper: Some(bound(100_000.0, upper)),
+            relative_width: None,
+            conditional_throughput_pps: None,
+            so_far: None,
+            distinction: None,
+            limit: None,
+        };
+        let held = Held {
+            by: "ndr".into(),
+            pps: None,
+            at_least: false,
+            upper_pps: None,
+            seconds: 0.0,
+            trials: Vec::new(),
+        };
+        SearchOutcome {
+            method: Some("recv".into()),
+            placement: None,
+            frame_size: None,
+            work: None,
+            nth: Some(nth),
+            plan: SearchPlan::new(Vec::new()),
+            maximum: None,
+            goals: vec![goal],
+            numbers: LossNumbers {
+                strict_lossless: held.clone(),
+                ndr: held.clone(),
+                pdr: held,
+                loss_events: None,
+            },
+            buffered: None,
+            ended: End::Complete,
+            warnings: Vec::new(),
+            warning_facts: Vec::new(),
+            trials: upper.to_vec(),
+            sending_s: 0.0,
+            spent_s: 0.0,
+        }
+    }
+
+    #[test]
+    fn repeated_searches_have_the_limit_that_most_of_them_have() {
+        // The losses of the second search are more than all others together; it is one of three.
+        let trials = [trial(1, 90_000, 0), trial(2, 100_000, 90_000), trial(3, 90_000, 0)];
+        let one_each = |nth| search(nth, Status::AtLeast, Some(9e4), &[nth]);
+        let searches = [one_each(1), one_each(2), one_each(3)];
+        let found = limits(&searches, &trials);
+        let [LimitOfMethods { limit, searches: counted, trials: named, .. }] = &found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((*limit, &named[..]), (Limit::Generator, &[1, 3][..]));
+        assert_eq!(*counted, Some(LimitedSearches { limited: 2, all: 3 }));
+    }
+
+    /// Whether the end of the interval is open if the searches with these loads found no upper bound.
+    fn is_end_open(at_least_pps: &[f64]) -> bool {
+        let mut searches = Vec::new();
+        for nth in 1..=9 {
+            let pps = f64::from(nth) * 1e4;
+            let status = if at_least_pps.contains(&pps) { Status::AtLeast } else { Status::Regular };
+            searches.push(search(nth, status, Some(pps), &[]));
+        }
+        match &sustained(&searches).unwrap().methods[0].load {
+            FoundLoad::Repeated { is_end_open, .. } => *is_end_open,
+            load => panic!("{load:?}"),
+        }
+    }
+
+    #[test]
+    fn an_interval_has_no_known_end_where_searches_without_an_upper_bound_can_reach_it() {
+        assert!(!is_end_open(&[]));
+        assert!(
+            !is_end_open(&[1e4]),
+            "of nine searches the second highest is the end, and one can be higher"
+        );
+        assert!(is_end_open(&[1e4, 2e4]), "two can be higher");
+    }
+
+    #[test]
+    fn searches_without_a_bound_have_the_highest_load_that_is_known_to_be_clean() {
+        let mut searches = [1, 2, 3].map(|nth| search(nth, Status::Irregular, None, &[]));
+        searches[1].numbers.strict_lossless.pps = Some(8e4);
+        let load = &sustained(&searches).unwrap().methods[0].load;
+        assert!(matches!(load, FoundLoad::Clean { pps: 8e4, .. }), "{load:?}");
+    }
+
+    #[test]
+    fn a_load_that_the_generator_did_not_send_is_no_load_that_the_method_does_not_sustain() {
+        let unsent = search(1, Status::Irregular, None, &[1]);
+        assert_eq!(
+            FoundLoad::of_goal(&unsent.goals[0]),
+            FoundLoad::Undecided { reason: Some(Reason::LeastLoadNotSent) }
+        );
+    }
 }

@@ -9,7 +9,8 @@ mod answers;
 mod goals;
 
 pub use answers::{
-    FoundLoad, LimitOfMethods, MethodLoad, SearchAnswer, SetUp, SustainedLoads, UnsettledGoal, answers,
+    FoundLoad, LimitOfMethods, LimitedSearches, MethodLoad, SearchAnswer, SetUp, SustainedLoads,
+    UnsettledGoal, answers,
 };
 pub use goals::{BoundsByChance, CoarserBounds, DisturbedTrials, GoalFact, GoalLosses};
 
@@ -127,6 +128,10 @@ pub enum SearchFinding {
 pub struct RankedMethod {
     /// The method.
     pub method: SavedMethod,
+    /// The median of the lower bounds of several searches, by which they are ordered; absent of a single one, and in files of versions
+    /// that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_pps: Option<f64>,
     /// The lowest lower bound of its searches.
     pub least_pps: f64,
     /// The highest upper bound of its searches; absent if a search found no limit of the method.
@@ -195,6 +200,7 @@ fn found_ranking(ranking: &Ranking) -> Found {
         let most_pps = ranked.upper.iter().copied().fold(0.0, f64::max);
         methods.push(RankedMethod {
             method: ranked.method.clone(),
+            median_pps: (ranked.lower.len() > 1).then(|| ranked.median()),
             least_pps: ranked.lower.iter().copied().fold(f64::INFINITY, f64::min),
             most_pps: most_pps.is_finite().then_some(most_pps),
             above_next: if is_last { None } else { ranking.is_above_next(nth) },

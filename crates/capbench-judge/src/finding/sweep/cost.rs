@@ -70,6 +70,9 @@ pub struct PacketCost {
     /// How long a unit of work takes there; absent without a regime, and if work takes as long as requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowed_work: Option<SlowedWork>,
+    /// Whether others used the CPUs of most of these trials. They took a part of the wall time, so that a packet costs less.
+    #[serde(default)]
+    pub is_upper_limit: bool,
 }
 
 /// The cost of a packet at a point.
@@ -185,8 +188,20 @@ pub(super) fn packet_cost(swept: &Swept<'_>, series: &Series) -> Option<Found> {
         regimes: regimes.plateaus.iter().map(|plateau| cost_regime(swept, &readings, plateau)).collect(),
         changes: cost_changes(swept, &readings, &regimes.plateaus, &changes),
         slowed_work: slowed_work(series, &regimes),
+        is_upper_limit: are_most_disturbed(swept, &readings),
     };
     Some(found(SweepFinding::PacketCost(fact), numbers(readings)))
+}
+
+/// Whether others used the CPUs of most of the trials of these readings.
+fn are_most_disturbed(swept: &Swept<'_>, readings: &[&Reading]) -> bool {
+    let mut trials = 0;
+    let mut disturbed = 0;
+    for trial in readings.iter().flat_map(|reading| swept.trials_of(reading)) {
+        trials += 1;
+        disturbed += usize::from(!trial.disturbance.without_core_speed().reasons_for_rates().is_empty());
+    }
+    2 * disturbed > trials
 }
 
 /// The points at which the application is the limit, without their cost.

@@ -154,6 +154,16 @@ fn a_path_that_holds_nothing_has_no_lower_bound() {
 }
 
 #[test]
+fn a_generator_that_does_not_send_the_lowest_load_says_nothing_of_the_path() {
+    let finished = run(&plan("ndr,rfc2544"), &Path { generator: 900.0, ..Path::new(2e6) });
+    assert_eq!(finished.outcome.ended, End::Complete);
+    for goal in &finished.outcome.goals {
+        assert_eq!((goal.status, goal.reason.as_ref()), (Status::Irregular, Some(&Reason::LeastLoadNotSent)));
+        assert!(goal.lower.is_none());
+    }
+}
+
+#[test]
 fn bounds_are_found_wherever_the_capacity_is() {
     for capacity in [1000.5, 1004.0, 1010.0, 5e3, 77_777.0, 1.2e6, 1.48e6, 1.4875e6] {
         let finished = run(&plan("ndr,rfc2544"), &Path::new(capacity));

@@ -5,9 +5,9 @@ use capbench_judge::search::ranking::Repeated;
 use capbench_judge::search::{Buffered, MaximumSource, Reason, Status};
 use capbench_model::figures::grouped;
 
-use super::goals;
 use super::numbers::{self, Numbers};
 use super::reasons::{end_words, reason_words};
+use super::{goals, interval_words};
 use crate::naming::list;
 
 /// The text of a fact.
@@ -89,7 +89,10 @@ fn method_or_search(set_up: &SetUp) -> String {
 
 /// The methods in order, and the pairs whose difference chance explains.
 fn order_of_methods(goal: &str, methods: &[RankedMethod], too_few: Option<TooFewSearches>) -> String {
-    let mut text = format!("{goal} by method, highest first, packets/s: ");
+    let is_of_medians = methods.iter().any(|ranked| ranked.median_pps.is_some());
+    let order =
+        if is_of_medians { "highest median first, with the range of all searches" } else { "highest first" };
+    let mut text = format!("{goal} by method, {order}, packets/s: ");
     for (nth, ranked) in methods.iter().enumerate() {
         text.push_str(&range_of_bounds(ranked));
         if nth + 1 < methods.len() {
@@ -111,27 +114,29 @@ fn order_of_methods(goal: &str, methods: &[RankedMethod], too_few: Option<TooFew
     text
 }
 
-/// The lower bound of a method, or from where to where its lower bounds reach.
+/// From where to where the bounds of a method reach, after the median of several searches.
 fn range_of_bounds(ranked: &RankedMethod) -> String {
     let least = grouped(ranked.least_pps.floor());
-    match ranked.most_pps {
-        Some(most_pps) => format!("{} {least} to {}", ranked.method, grouped(most_pps.floor())),
-        None => format!("{} at least {least}", ranked.method),
+    let method = &ranked.method;
+    match (ranked.median_pps, ranked.most_pps) {
+        (None, Some(most_pps)) => format!("{method} {least} to {}", grouped(most_pps.floor())),
+        (None, None) => format!("{method} at least {least}"),
+        (Some(median_pps), Some(most_pps)) => {
+            format!("{method} {} ({least} to {})", grouped(median_pps.floor()), grouped(most_pps.floor()))
+        }
+        (Some(median_pps), None) => {
+            format!("{method} at least {} ({least} and more)", grouped(median_pps.floor()))
+        }
     }
 }
 
 /// The lower bounds of several searches: their median and range, and the number of each quality.
 fn lower_bounds(repeated: &Repeated) -> String {
     let median = &repeated.lower_pps;
-    let mut interval = String::new();
-    if let (Some(low), Some(high), Some(level)) = (median.low, median.high, median.level) {
-        interval = format!(
-            "; median within {} to {} at {:.0} %",
-            grouped(low.floor()),
-            grouped(high.floor()),
-            level * 100.0
-        );
-    }
+    let interval = match interval_words(median, repeated.is_end_open) {
+        Some(interval) => format!("; median {interval}"),
+        None => String::new(),
+    };
     let counts_by_quality = [
         (repeated.regular, "regular"),
         (repeated.at_least, "at least"),

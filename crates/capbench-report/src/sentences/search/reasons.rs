@@ -31,6 +31,7 @@ pub(crate) fn reason_words(reason: &Reason) -> String {
             "generator and receiver together left frames unsent at the next load"
         }
         Reason::LeastLoadNotHeld => "the lowest load of the search is not sustained",
+        Reason::LeastLoadNotSent => "the generator left frames unsent even at the lowest load of the search",
         Reason::Ended { end } => return end_words(end),
     };
     words.into()
@@ -62,7 +63,10 @@ mod tests {
                 "generator and receiver together left frames unsent at the next load",
             ),
             (Reason::LeastLoadNotHeld, "the lowest load of the search is not sustained"),
-            (Reason::LeastLoadNotHeld, "the lowest load of the search is not sustained"),
+            (
+                Reason::LeastLoadNotSent,
+                "the generator left frames unsent even at the lowest load of the search",
+            ),
         ];
         for (reason, expected) in words {
             assert_eq!(reason_words(&reason), expected);

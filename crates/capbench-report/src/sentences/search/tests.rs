@@ -2,8 +2,9 @@
 
 use crate::sentences::places;
 use capbench_judge::finding::search::{
-    BoundsByChance, CoarserBounds, DisturbedTrials, FoundLoad, GoalFact, GoalLosses, LowestLoad, MethodLoad,
-    RankedMethod, SearchFinding, SetUp, SustainedLoads, TooFewSearches, UnsettledGoal,
+    BoundsByChance, CoarserBounds, DisturbedTrials, FoundLoad, GoalFact, GoalLosses, LimitOfMethods,
+    LimitedSearches, LowestLoad, MethodLoad, RankedMethod, SearchFinding, SetUp, SustainedLoads,
+    TooFewSearches, UnsettledGoal,
 };
 use capbench_judge::limit::Limit;
 use capbench_judge::search::ranking::{FirstPlace, Repeated};
@@ -16,7 +17,7 @@ use capbench_model::statistics::interval::Estimate;
 use capbench_model::trial::SizeLabel;
 
 use super::numbers::{self, Numbers};
-use super::{goals, load_words, spread, sustained, unsettled, words};
+use super::{goals, limited_by, load_words, spread, sustained, unsettled, words};
 
 /// A set-up of 64-byte frames, without a number.
 fn set_up(method: Option<&str>) -> SetUp {
@@ -67,12 +68,22 @@ fn no_loss_events() -> LossEvents {
 }
 
 /// The order of three methods; `above_next` says whether the first two are above the next one by more than chance.
-fn ranking(above_next: [Option<bool>; 2], too_few_searches: Option<TooFewSearches>) -> String {
+fn ranking(
+    median_pps: Option<f64>,
+    above_next: [Option<bool>; 2],
+    too_few_searches: Option<TooFewSearches>,
+) -> String {
     // One search of `af-xdp` ended at the maximum load, so its highest bound is unknown.
     let ranges = [("af-xdp", None), ("packet-v3", Some(2000.0)), ("recv", Some(1500.0))];
     let mut methods = Vec::new();
     for ((method, most_pps), above_next) in ranges.into_iter().zip([above_next[0], above_next[1], None]) {
-        methods.push(RankedMethod { method: method.into(), least_pps: 1000.5, most_pps, above_next });
+        methods.push(RankedMethod {
+            method: method.into(),
+            median_pps,
+            least_pps: 1000.5,
+            most_pps,
+            above_next,
+        });
     }
     words(&SearchFinding::Ranking { set_up: set_up(None), goal: "ndr".into(), methods, too_few_searches })
 }
@@ -80,17 +91,17 @@ fn ranking(above_next: [Option<bool>; 2], too_few_searches: Option<TooFewSearche
 #[test]
 fn methods_are_listed_in_order_with_what_chance_explains() {
     assert_eq!(
-        ranking([Some(false), Some(true)], None),
-        "ndr by method, highest first, packets/s: af-xdp at least 1,000, not distinguished from packet-v3 1,000 to 2,000, then \
-         recv 1,000 to 1,500."
+        ranking(Some(1200.0), [Some(false), Some(true)], None),
+        "ndr by method, highest median first, with the range of all searches, packets/s: af-xdp at least 1,200 (1,000 and more), not \
+         distinguished from packet-v3 1,200 (1,000 to 2,000), then recv 1,200 (1,000 to 1,500)."
     );
     let one_each = TooFewSearches { searches: 1, needed: 5 };
     assert_eq!(
-        ranking([None, None], Some(one_each)),
+        ranking(None, [None, None], Some(one_each)),
         "ndr by method, highest first, packets/s: af-xdp at least 1,000, packet-v3 1,000 to 2,000, recv 1,000 to 1,500; one \
          search each: the order may be chance; 5 searches of each decide it."
     );
-    let few = ranking([None, None], Some(TooFewSearches { searches: 3, needed: 5 }));
+    let few = ranking(Some(1200.0), [None, None], Some(TooFewSearches { searches: 3, needed: 5 }));
     assert!(few.contains("; 3 searches each: the order"), "{few}");
 }
 
@@ -116,6 +127,7 @@ fn repeated() -> Repeated {
         at_least: 1,
         coarser: 2,
         without: 1,
+        is_end_open: true,
         trials: Vec::new(),
     }
 }
@@ -125,11 +137,11 @@ fn searches_of_a_set_up_are_listed_by_their_quality() {
     assert_eq!(
         words(&SearchFinding::Repeated(repeated())),
         "recv, goal ndr, lower bounds: median 1,000 packets/s, least 900, most 1,100 (20.0 % of the median); median within 900 to \
-         1,100 at 97 %; 10 searches: 3 regular, 1 at least, 3 irregular, 2 with a coarser target, 1 without a lower bound."
+         at least 1,100 at 97 %; 10 searches: 3 regular, 1 at least, 3 irregular, 2 with a coarser target, 1 without a lower bound."
     );
     assert_eq!(
         spread(&repeated()),
-        "NDR of recv is 1,000 packets/s in the median of 9 of 10 searches, from 900 to 1,100 (2 with fewer trials than the goal \
+        "NDR of recv is at least 1,000 packets/s in the median of 9 of 10 searches, from 900 to 1,100 (2 with fewer trials than the goal \
          asks for, 1 a lower bound only)"
     );
     let one = Repeated { without: 9, coarser: 0, at_least: 0, ..repeated() };
@@ -406,6 +418,7 @@ fn the_verdict_of_several_searches_has_their_medians_and_whether_they_differ() {
         searches: 6,
         at_least,
         without: 0,
+        is_end_open: at_least > 0,
     };
     let verdict = |is_distinguished, needed_searches| {
         let mut methods = Vec::new();
@@ -416,12 +429,23 @@ fn the_verdict_of_several_searches_has_their_medians_and_whether_they_differ() {
         let set_up = set_up(None);
         sustained(&SustainedLoads { loss_ratio: 0.0, set_up, methods, first_place, other_set_ups: 0 }).text
     };
-    let loads = "packet-v3 sustains at least 1,000 packets/s, the median of 6 searches, within 900 to 1,200 at 96 % (without loss, \
+    let loads = "packet-v3 sustains at least 1,000 packets/s, the median of 6 searches, within 900 to at least 1,200 at 96 % (without loss, \
                  64-byte frames, placement same); libpcap 900 packets/s, the median of 6 searches, within 800 to 1,100 at 96 %";
     assert_eq!(verdict(true, None), format!("{loads}."));
     let open = "these searches do not distinguish packet-v3 and libpcap";
     assert_eq!(verdict(false, None), format!("{loads}; {open}."));
     assert_eq!(verdict(false, Some(6)), format!("{loads}; {open} (`--searches 6` can)."));
+}
+
+#[test]
+fn a_limit_says_how_many_searches_it_has() {
+    let limits = |limited| {
+        let searches = Some(LimitedSearches { limited, all: 6 });
+        let methods = vec![Some("recv".into())];
+        limited_by(&[LimitOfMethods { limit: Limit::Generator, methods, searches, trials: Vec::new() }]).text
+    };
+    assert_eq!(limits(6), "Limited by the generator (recv).");
+    assert_eq!(limits(4), "Limited by the generator (recv, in 4 of 6 searches).");
 }
 
 #[test]
@@ -433,7 +457,7 @@ fn a_load_has_the_words_of_its_quality() {
     let few = FoundLoad::BetweenByFewTrials { lower_pps: 900.0, upper_pps: 1000.0 };
     assert_eq!(words(few), "between 900 and 1,000 packets/s, with fewer trials than the goal asks for");
     let lower_pps = Estimate { median: 900.0, low: None, high: None, level: None, repeats: 1 };
-    let once = FoundLoad::Repeated { lower_pps, searches: 2, at_least: 0, without: 1 };
+    let once = FoundLoad::Repeated { lower_pps, searches: 2, at_least: 0, without: 1, is_end_open: false };
     assert_eq!(words(once), "900 packets/s, in 1 of 2 searches");
     let clean = FoundLoad::Clean { pps: 900.0, seconds: 2.0, upper_pps: Some(1000.0), reason: None };
     assert_eq!(words(clean), "up to 900 packets/s, in 2 s of trials, and does not sustain 1,000 packets/s");

@@ -67,7 +67,13 @@ pub(super) fn packet_cost(fact: &PacketCost) -> String {
         Some(slowed) => slowed_work_sentence(slowed),
         None => String::new(),
     };
-    format!("{}: {costs}{changes}{slowed_work}", fact.series.method)
+    let noise = match fact.is_upper_limit {
+        true => {
+            " These are upper limits: others used the CPUs of most of these trials, and the time that they took is in the costs."
+        }
+        false => "",
+    };
+    format!("{}: {costs}{changes}{slowed_work}{noise}", fact.series.method)
 }
 
 /// The cost in a regime, and its points.

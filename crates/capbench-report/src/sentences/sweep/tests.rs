@@ -372,6 +372,7 @@ fn no_regimes() -> PacketCost {
         regimes: Vec::new(),
         changes: Vec::new(),
         slowed_work: None,
+        is_upper_limit: false,
     }
 }
 
@@ -380,6 +381,11 @@ fn what_a_packet_costs_is_said_by_regime() {
     assert_eq!(
         cost::packet_cost(&no_regimes()),
         "recv: besides the work a packet costs 900 ns at p0 and 500 ns at p5, without a plateau."
+    );
+    let disturbed = cost::packet_cost(&PacketCost { is_upper_limit: true, ..no_regimes() });
+    assert!(
+        disturbed.contains(" without a plateau. These are upper limits: others used the CPUs"),
+        "{disturbed}"
     );
     let one_regime = PacketCost { regimes: vec![regime(0, 3000.0)], ..no_regimes() };
     let one =

@@ -39,7 +39,9 @@ fn throughput(results: &Results, search: &SearchOutcome, goal: &GoalResult) -> S
     if let Some(contradiction) = Contradiction::find(search, goal, &results.trials) {
         return format!("not repeatable: {}", contradiction_words(&contradiction));
     }
-    let Some(lower) = &goal.lower else { return "no load was sustained".into() };
+    let Some(lower) = &goal.lower else {
+        return format!("no load is known to be sustained{}", after_colon(goal.reason.as_ref()));
+    };
     let rate = naming::rate(lower.achieved_pps);
     match goal.status {
         Status::AtLeast => format!("at least {rate}{}", after_colon(goal.reason.as_ref())),

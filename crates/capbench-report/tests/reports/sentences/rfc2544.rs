@@ -4,6 +4,7 @@ use capbench_judge::finding::Finding;
 use capbench_judge::finding::rfc2544::{Contradiction, Rfc2544Answer, answers};
 use capbench_judge::rfc2544::Tested;
 use capbench_judge::search::SearchOutcome;
+use capbench_model::disturbance::CpuDisturbance;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;
 
@@ -61,6 +62,24 @@ fn answers_are_the_throughput_then_loss_then_time() {
     else {
         panic!("{facts:?}")
     };
+}
+
+#[test]
+fn a_loss_that_the_host_explains_contradicts_no_throughput() {
+    let Results { searches, mut trials, .. } = runs::rfc2544();
+    let goal = &searches[0].goals[0];
+    let contradiction = Contradiction::find(&searches[0], goal, &trials).unwrap();
+    for trial in trials.iter_mut().filter(|trial| trial.phase == Phase::Latency) {
+        // Others had the whole CPU.
+        trial.disturbance.sending_ns = 1_000_000_000;
+        let taken = CpuDisturbance {
+            window_ns: 1_000_000_000,
+            foreign_ns: 1_000_000_000,
+            ..CpuDisturbance::default()
+        };
+        trial.disturbance.cpus = vec![taken];
+    }
+    assert_eq!(Contradiction::find(&searches[0], goal, &trials), None, "{contradiction:?}");
 }
 
 #[test]

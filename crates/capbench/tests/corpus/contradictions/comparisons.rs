@@ -10,7 +10,7 @@ pub fn in_finding(fact: &ComparisonFinding, results: &Results) -> Vec<String> {
     for methods in compared {
         let visits = match methods.outcome {
             ComparisonOutcome::Judged(counts) => counts.visits,
-            ComparisonOutcome::TooFewTrials { visits } => visits,
+            ComparisonOutcome::TooFewTrials { visits, .. } => visits,
             _ => None,
         };
         let had = visits_of_run(results, |method| method == methods.then || method == methods.now);
