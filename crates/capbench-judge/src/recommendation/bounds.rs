@@ -454,7 +454,12 @@ mod tests {
         // In 4000 ns a packet, one thread reads 250,000 packets/s; noise may have halved that. A program can have several threads.
         for (method, at_most_pps) in [("recv", Some(500_000.0)), ("cmd:tcpdump", None)] {
             let method = &method.into();
-            let entrant = Entrant { method, trials: trials.iter().collect(), searches: Vec::new() };
+            let entrant = Entrant {
+                method,
+                trials: trials.iter().collect(),
+                for_costs: Vec::new(),
+                searches: Vec::new(),
+            };
             let known = Sustained::from_entrant(&entrant, 0.0);
             assert_eq!(
                 (known.status, known.at_most_pps),

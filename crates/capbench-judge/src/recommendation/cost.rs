@@ -1,17 +1,17 @@
 //! CPU time per packet at the load at which all methods of a set-up are compared.
 
 use capbench_model::statistics::interval::Estimate;
-use capbench_model::trial::{Phase, TrialResult};
+use capbench_model::trial::TrialResult;
 
-use super::{Cost, Entrant};
+use super::{Cost, Entrant, is_short, turns};
 use crate::sustained::is_delivered;
 use crate::thresholds::{COST_RANGE_ERROR, LEAST_COST_ERROR};
 
 impl Cost {
     /// The cost of a method at a load. `None` if it did not sustain it, or was not measured there.
     pub(super) fn at(entrant: &Entrant<'_>, pps: f64) -> Option<Self> {
-        let mut trials = entrant.trials.clone();
-        trials.retain(|trial| is_for_costs(trial) && trial.intended_pps == Some(pps) && is_delivered(trial));
+        let mut trials = entrant.for_costs.clone();
+        trials.retain(|trial| trial.intended_pps == Some(pps) && shows_cost(trial));
         if trials.is_empty() {
             return None;
         }
@@ -28,6 +28,10 @@ impl Cost {
             }
             total_ns.extend(trial.total_ns_per_packet());
             total_clock_error_ns = total_clock_error_ns.max(trial.cpu_uncertainty_ns());
+        }
+        if trials.iter().all(|trial| is_short(trial)) {
+            keep_least_disturbed(&mut app_ns);
+            keep_least_disturbed(&mut total_ns);
         }
         let app = Estimate::of(app_ns);
         let total = Estimate::of(total_ns);
@@ -52,9 +56,15 @@ impl Cost {
     }
 }
 
-/// Whether methods are compared by the CPU time of a trial.
-fn is_for_costs(trial: &TrialResult) -> bool {
-    matches!(trial.phase, Phase::CommonLoad | Phase::FixedLoad)
+/// Whether the CPU time per packet of a trial is that of its load: all was delivered, or of a short one nearly all.
+fn shows_cost(trial: &TrialResult) -> bool {
+    is_delivered(trial) || is_short(trial) && turns::captures_all(trial)
+}
+
+/// Keeps the lower half of the times of short trials: noise adds to a time, and never takes from it.
+fn keep_least_disturbed(times_ns: &mut Vec<f64>) {
+    times_ns.sort_by(f64::total_cmp);
+    times_ns.truncate(times_ns.len().div_ceil(2));
 }
 
 /// Half the width of the interval of the visits, at least what a single trial can differ from the next one.
@@ -64,7 +74,6 @@ fn spread(estimate: &Estimate) -> f64 {
 
 /// The equal load of a set-up: the lowest common load, because a load that a method did not sustain was lowered.
 pub(super) fn equal_load(entrants: &[Entrant<'_>]) -> Option<f64> {
-    let trials = entrants.iter().flat_map(|entrant| &entrant.trials);
-    let for_costs = trials.filter(|trial| is_for_costs(trial));
+    let for_costs = entrants.iter().flat_map(|entrant| &entrant.for_costs);
     for_costs.filter_map(|trial| trial.intended_pps).min_by(f64::total_cmp)
 }

@@ -30,6 +30,7 @@ pub use certain::CertainChoice;
 
 use crate::limit::Limit;
 use crate::sustained::{Sustains, is_as_high, is_higher};
+use crate::thresholds::TURN_LENGTH;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
@@ -290,8 +291,10 @@ impl Scene {
 /// One method in one set-up.
 struct Entrant<'r> {
     method: &'r SavedMethod,
-    /// Its trials, without the invalid ones.
+    /// Its valid trials that show what it sustains: those in turns are too short.
     trials: Vec<&'r TrialResult>,
+    /// Its valid trials at loads at which costs are compared.
+    for_costs: Vec<&'r TrialResult>,
     searches: Vec<&'r SearchOutcome>,
 }
 
@@ -390,11 +393,18 @@ fn entrants<'r>(trials: &[&'r TrialResult], searches: &'r [SearchOutcome]) -> Ve
     for (method, mut trials) in by_key(trials.iter().copied(), |trial| &trial.profile.method) {
         let profile = &trials[0].profile;
         let searches = searches.iter().filter(|search| is_search_of(search, profile)).collect();
-        // Trials in turns are too short to show what a method sustains.
         trials.retain(|trial| trial.verdict != Verdict::Invalid && trial.phase != Phase::Turns);
-        entrants.push(Entrant { method, trials, searches });
+        let mut for_costs = trials.clone();
+        for_costs.retain(|trial| matches!(trial.phase, Phase::CommonLoad | Phase::FixedLoad));
+        trials.retain(|trial| !is_short(trial));
+        entrants.push(Entrant { method, trials, for_costs, searches });
     }
     entrants
+}
+
+/// Whether a trial is as short as those in turns.
+fn is_short(trial: &TrialResult) -> bool {
+    trial.duration_s <= TURN_LENGTH.as_secs_f64()
 }
 
 fn is_search_of(search: &SearchOutcome, profile: &Profile) -> bool {
