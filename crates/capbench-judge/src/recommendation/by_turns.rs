@@ -73,9 +73,7 @@ impl Ranking {
                     matches!(relation, RelationToFirst::Equal | RelationToFirst::Open { .. })
                 }),
             },
-            (Conclusion::Use { method, certainty: Certainty::Certain, .. }, _)
-                if turns.find(method).is_none_or(|known| !known.is_below()) =>
-            {
+            (Conclusion::Use { method, certainty: Certainty::Certain, .. }, _) if *method == first => {
                 self.conclusion.clone()
             }
             _ => Conclusion::OneOf {

@@ -3,7 +3,8 @@
 //! In a round each method runs once at the load, and once at a load that none misses, in random order. Noise of the host moves absolute
 //! rates by a factor of several, and hardly moves who is ahead in a round. Two figures are compared on a logarithmic scale: the share of
 //! the intended frames that was captured at the first load, and the CPU time per packet at the second. A method is below another one if
-//! it captures less, or if it costs more and does not capture more by as much. The rounds are judged at planned numbers of them
+//! it captures less, or if it costs more and does not capture more by as much. Costs outweigh up to a quarter of the frames
+//! ([`TURNS_LOSS_FOR_COST`]). The rounds are judged at planned numbers of them
 //! ([`TURNS_LOOKS`]), and at the end, which share the probability of a false finding ([`TURNS_FALSE_ALARMS`]). docs/bench.md has the
 //! rules.
 
@@ -117,14 +118,22 @@ struct Standing {
 /// The state of the judgement: which methods may be best, and which are below one of them.
 struct Judgement {
     open: Vec<usize>,
-    /// The columns of methods below, and by what.
-    below: Vec<(usize, BelowBy)>,
+    below: Vec<Below>,
     /// The first of the open ones, and which of them equal it.
     first: usize,
     equal: Vec<usize>,
     /// The open ones that may be better than the first.
     may_be_better: Vec<usize>,
     rounds: usize,
+}
+
+/// A method that is below another one.
+#[derive(Clone, Copy)]
+struct Below {
+    column: usize,
+    by: BelowBy,
+    /// The column of the other one: the first, or the one that was first when it was found.
+    above: usize,
 }
 
 /// Judges the trials of one set-up that ran in turns. `None` if no two methods did.
@@ -178,7 +187,21 @@ impl Judgement {
             judgement.look(table);
             judgement.rounds = table.rounds();
         }
+        judgement.reopen(table);
         judgement
+    }
+
+    /// Reopens methods that were below an earlier candidate, and look better than the one that is first now: costs that outweigh some
+    /// loss twice would outweigh twice as much.
+    fn reopen(&mut self, table: &Table) {
+        for below in std::mem::take(&mut self.below) {
+            if below.above != self.first && looks_better(table, below.column, self.first) {
+                self.open.push(below.column);
+                self.may_be_better.push(below.column);
+            } else {
+                self.below.push(below);
+            }
+        }
     }
 
     /// Whether every method but the first is known to be equal to it or below it.
@@ -203,7 +226,7 @@ impl Judgement {
         self.first = candidates[nth];
         self.equal.clone_from(&look.equal);
         self.may_be_better.clone_from(&look.may_be_better);
-        self.open.retain(|column| !look.below.iter().any(|(below, _)| below == column));
+        self.open.retain(|column| !look.below.iter().any(|below| below.column == *column));
         self.below.extend(&look.below);
     }
 
@@ -213,7 +236,7 @@ impl Judgement {
         order.extend(self.equal.iter().copied());
         let rest: Vec<usize> = self.open.iter().copied().filter(|column| !order.contains(column)).collect();
         order.extend(table.in_order(&rest));
-        let below: Vec<usize> = self.below.iter().map(|(column, _)| *column).collect();
+        let below: Vec<usize> = self.below.iter().map(|below| below.column).collect();
         order.extend(table.in_order(&below));
         let mut methods = Vec::new();
         for column in order {
@@ -265,7 +288,9 @@ impl Judgement {
         }
         let open =
             RelationToFirst::Open { may_be_better: self.rounds == 0 || self.may_be_better.contains(&column) };
-        let Some(&(_, by)) = self.below.iter().find(|(below, _)| *below == column) else { return open };
+        let Some(&Below { by, .. }) = self.below.iter().find(|below| below.column == column) else {
+            return open;
+        };
         let measure = match by {
             BelowBy::Loss => Measure::Captured,
             BelowBy::Cost => Measure::Cost,
@@ -281,7 +306,7 @@ impl Judgement {
 struct Look {
     equal: Vec<usize>,
     may_be_better: Vec<usize>,
-    below: Vec<(usize, BelowBy)>,
+    below: Vec<Below>,
     is_decided: bool,
 }
 
@@ -306,7 +331,7 @@ impl Look {
                 && by_chance <= level
                 && !standing.is_equal
             {
-                look.below.push((*column, by));
+                look.below.push(Below { column: *column, by, above: candidate });
             } else if standing.may_be_better {
                 look.may_be_better.push(*column);
             }
@@ -322,17 +347,18 @@ impl Standing {
         let cost = Contrast::between(table, Measure::Cost, candidate, column);
         let margin = TURNS_EQUAL.ln_1p();
         let mut below: Option<(BelowBy, f64)> = None;
-        // Where each is better in one figure, only a difference that matters makes loss decide.
-        let is_dearer = cost.as_ref().is_some_and(|cost| cost.middle < 0.0);
+        // Where each is better in one figure, loss decides only if it outweighs the cost.
+        let dearer_by = cost.as_ref().map_or(0.0, |cost| -cost.middle);
         if let Some(captured) = captured.as_ref().filter(|captured| is_ahead(captured))
-            && (!is_dearer || captured.middle >= margin)
+            && (dearer_by <= 0.0 || captured.is_above(-outweighed_by(dearer_by), TURNS_NOT_BETTER_LEVEL))
         {
             below = Some((BelowBy::Loss, captured.by_chance));
         }
-        // Less CPU time counts if it is not bought by loss: by no more than it is less, and by no more than a choice allows.
+        // And less CPU time counts if it outweighs the loss.
         let saved = cost.as_ref().and_then(|cost| cost.multiple().low).map_or(0.0, f64::ln);
-        let bought = saved.clamp(margin, TURNS_LOSS_FOR_COST.ln_1p());
-        let is_as_complete = captured.as_ref().is_some_and(|captured| captured.is_above(bought, TURNS_LEVEL));
+        let is_as_complete = captured
+            .as_ref()
+            .is_some_and(|captured| captured.is_above(outweighed_by(saved), TURNS_NOT_BETTER_LEVEL));
         if let Some(cost) = cost.as_ref().filter(|cost| is_as_complete && is_ahead(cost))
             && below.is_none_or(|(_, by_chance)| cost.by_chance < by_chance)
         {
@@ -349,6 +375,21 @@ impl Standing {
             below: below.map(|(by, by_chance)| (by, (tests * by_chance).min(1.0))),
         }
     }
+}
+
+/// Whether a method is better than another one by the medians.
+fn looks_better(table: &Table, column: usize, other: usize) -> bool {
+    let captured =
+        Contrast::between(table, Measure::Captured, column, other).map_or(0.0, |ahead| ahead.middle);
+    let saved = Contrast::between(table, Measure::Cost, column, other).map_or(0.0, |ahead| ahead.middle);
+    let is_cheaper = saved > TURNS_EQUAL.ln_1p() && captured > -outweighed_by(saved);
+    is_cheaper || captured > outweighed_by(-saved)
+}
+
+/// The captured share, on the logarithmic scale, that a difference of costs outweighs: as much, at least what does not matter, and at most
+/// what a choice allows.
+fn outweighed_by(costs: f64) -> f64 {
+    costs.clamp(TURNS_EQUAL.ln_1p(), TURNS_LOSS_FOR_COST.ln_1p())
 }
 
 /// The probability of a false finding of one look: of a planned one, or of the one at the end.

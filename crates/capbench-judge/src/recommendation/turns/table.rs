@@ -8,7 +8,7 @@ use capbench_model::statistics::shift::Groups;
 use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
 use capbench_model::trial::{Phase, TrialResult, Verdict};
 
-use super::{Multiple, look_level};
+use super::{Multiple, look_level, outweighed_by};
 use crate::sustained::missing_share;
 use crate::thresholds::{TURNS_EQUAL, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS_LIKE_LESS};
 
@@ -38,8 +38,6 @@ struct Looks {
     column: usize,
     share: f64,
     cost: f64,
-    /// Whether it captures less than the one that captures most.
-    is_lossy: bool,
 }
 
 /// Rounds of trials at one load.
@@ -118,8 +116,9 @@ impl Table {
         Estimate::of(self.values(Measure::Captured, column).into_iter().map(f64::exp))
     }
 
-    /// These methods, the best looking one first: of those that capture about as much as any, the cheapest; then the others, by what
-    /// they capture. What noise may explain is about as much.
+    /// These methods, the best looking one first: of those that capture about as much as any for their cost, the cheapest, and of those
+    /// that cost about as much, the one that captures most; then the others, by what they capture. What noise may explain is about as
+    /// much.
     pub(super) fn in_order(&self, columns: &[usize]) -> Vec<usize> {
         let mut looks = Vec::new();
         for &column in columns {
@@ -127,29 +126,28 @@ impl Table {
                 column,
                 share: median(self.values(Measure::Captured, column)).unwrap_or(f64::NEG_INFINITY),
                 cost: median(self.values(Measure::Cost, column)).unwrap_or(f64::INFINITY),
-                is_lossy: false,
             });
         }
-        let most =
-            looks.iter().max_by(|one, other| one.share.total_cmp(&other.share)).map(|most| most.column);
-        for one in &mut looks {
-            one.is_lossy = most.is_some_and(|most| self.looks_like_less(one.column, most));
+        looks.sort_by(|one, other| other.share.total_cmp(&one.share));
+        let Some(most) = looks.first().map(|most| most.column) else { return Vec::new() };
+        let (lossy, mut complete): (Vec<Looks>, Vec<Looks>) =
+            looks.into_iter().partition(|one| self.looks_like_less(one.column, most));
+        let mut order = Vec::new();
+        while !complete.is_empty() {
+            let least = complete.iter().map(|one| one.cost).fold(f64::INFINITY, f64::min);
+            // The first of these captures most. There is always one, and several if costs are unknown.
+            let nth = complete.iter().position(|one| one.cost <= least + TURNS_EQUAL.ln_1p()).unwrap_or(0);
+            order.push(complete.remove(nth).column);
         }
-        looks.sort_by(|one, other| {
-            one.is_lossy.cmp(&other.is_lossy).then_with(|| match one.is_lossy {
-                true => other.share.total_cmp(&one.share),
-                false => one.cost.total_cmp(&other.cost),
-            })
-        });
-        looks.iter().map(|looks| looks.column).collect()
+        order.extend(lossy.iter().map(|one| one.column));
+        order
     }
 
-    /// Whether a method captures less than another one by enough to matter, as far as can be seen.
+    /// Whether a method captures less than another one by more than its lower cost outweighs, as far as can be seen.
     fn looks_like_less(&self, column: usize, most: usize) -> bool {
-        let contrast = Contrast::between(self, Measure::Captured, most, column);
-        contrast.is_some_and(|ahead| {
-            ahead.middle > TURNS_EQUAL.ln_1p() && ahead.by_chance <= TURNS_LOOKS_LIKE_LESS
-        })
+        let cheaper_by = Contrast::between(self, Measure::Cost, column, most).map_or(0.0, |cost| cost.middle);
+        let Some(ahead) = Contrast::between(self, Measure::Captured, most, column) else { return false };
+        ahead.middle > outweighed_by(cheaper_by) && ahead.by_chance <= TURNS_LOOKS_LIKE_LESS
     }
 }
 

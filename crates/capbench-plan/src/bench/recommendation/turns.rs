@@ -17,7 +17,7 @@ use capbench_judge::recommendation::turns::Turns;
 use capbench_judge::recommendation::{Certainty, Conclusion, Ranking, SustainedStatus, recommend};
 use capbench_judge::search::Ratio;
 use capbench_judge::sustained::missing_share;
-use capbench_judge::thresholds::{TURN_LENGTH, TURNS_LOAD};
+use capbench_judge::thresholds::{TURN_LENGTH, TURNS_LOAD, TURNS_LOSS_FOR_COST};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::saved::SavedMethod;
@@ -227,26 +227,30 @@ struct Reference {
 }
 
 impl Reference {
-    /// Whether a method is better than another one by this factor: it captures more, or about as much for less CPU time.
-    fn is_better(&self, one: usize, other: usize, factor: f64) -> bool {
+    /// Whether a method is better than another one by this factor, and by this much more: it captures more, or as much for less CPU time.
+    /// Costs outweigh up to a quarter of what is captured.
+    fn is_better_by(&self, one: usize, other: usize, factor: f64, more: f64) -> bool {
         let captured = self.captured[one] / self.captured[other];
         let saved = self.cost[other] / self.cost[one];
-        captured > factor || captured >= 1.0 / factor && saved > factor
+        let outweighed = |costs: f64| costs.clamp(factor, 1.0 + TURNS_LOSS_FOR_COST);
+        captured > outweighed(1.0 / saved) + more
+            || captured > 1.0 / outweighed(saved) + more && saved > factor + more
+    }
+
+    fn is_better(&self, one: usize, other: usize) -> bool {
+        self.is_better_by(one, other, MATTERS, 0.0)
     }
 
     /// Whether it is better beyond doubt. A bench runs at a load that is a little above or below that of the reference, so a method that
     /// captures a tenth less here captures a little more or less there.
     fn is_clearly_better(&self, one: usize, other: usize) -> bool {
-        let captured = self.captured[one] / self.captured[other];
-        let saved = self.cost[other] / self.cost[one];
-        captured > MATTERS + LOADS_DIFFER
-            || captured > 1.0 / MATTERS + LOADS_DIFFER && saved > MATTERS + LOADS_DIFFER
+        self.is_better_by(one, other, MATTERS, LOADS_DIFFER)
     }
 
     /// The method that is better than every other one by enough to matter.
     fn best(&self) -> Option<usize> {
         let all = 0..self.cost.len();
-        all.clone().find(|&one| all.clone().all(|other| other == one || self.is_better(one, other, MATTERS)))
+        all.clone().find(|&one| all.clone().all(|other| other == one || self.is_better(one, other)))
     }
 }
 
