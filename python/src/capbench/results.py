@@ -3442,7 +3442,17 @@ class RivalsRate(TypedDict):
     """Methods that may sustain more."""
 
 
-Rivals: TypeAlias = RivalsCost | RivalsRate
+class RivalsTurns(TypedDict):
+    """Where the methods took turns."""
+
+    by: Literal['turns']
+    may_be_as_good: list[str]
+    """Methods that may be as good, and are not better by enough to matter."""
+    may_be_better: list[str]
+    """Methods that may be better."""
+
+
+Rivals: TypeAlias = RivalsCost | RivalsRate | RivalsTurns
 """Methods that may be better than the one to use meanwhile."""
 
 
@@ -4728,6 +4738,17 @@ class Window(TypedDict):
     """Frames sent in it."""
 
 
+class WorseMethod(TypedDict):
+    """A method that is worse than the one to use."""
+
+    by: BelowBy
+    """The figure that shows it."""
+    factor: float
+    """How much better the method to use is in this figure, as a multiple."""
+    method: str
+    """The method."""
+
+
 class XdpProgram(TypedDict):
     """An XDP program on an interface."""
 
@@ -5544,6 +5565,8 @@ class FactBenchVerdictUse(TypedDict):
     verdict: Literal['use']
     without_pauses: bool
     """Whether losses in pauses of the host are not counted."""
+    worse: NotRequired[list[WorseMethod]]
+    """Methods that trials in turns show to be worse, best first."""
 
 
 class FactBenchVerdictUseMeanwhile(TypedDict):
@@ -5562,6 +5585,8 @@ class FactBenchVerdictUseMeanwhile(TypedDict):
     verdict: Literal['use_meanwhile']
     without_pauses: bool
     """Whether losses in pauses of the host are not counted."""
+    worse: NotRequired[list[WorseMethod]]
+    """Methods that trials in turns show to be worse, best first."""
 
 
 class FactBenchVerdictNoneLossless(TypedDict):
@@ -6893,6 +6918,8 @@ class TransmitSource(TypedDict):
 class Turns(TypedDict):
     """What rounds of short trials at one load show. Methods that only count frames take no part."""
 
+    cost_load_pps: NotRequired[float]
+    """The load at which CPU times are compared, frames per second. Absent in older files, where it is the same."""
     judged_rounds: int
     """Number of rounds after which they were judged last; 0 if there were too few."""
     load_pps: float
@@ -7512,6 +7539,8 @@ class FactBenchInTurns(TypedDict):
     """Methods that are worse."""
     captured_ratio: float
     """Share of the intended frames that it captured, the median of the rounds."""
+    cost_load_pps: NotRequired[float]
+    """The load at which CPU times are compared, in packets per second; absent if it is the same, or unknown."""
     equal: list[str]
     """Methods that are equal to the first."""
     first: str
