@@ -3,11 +3,16 @@
 
 use capbench_model::trial::TrialResult;
 
-use crate::thresholds::DISTURBED_TRIALS;
+use crate::thresholds::{DISTURBED_TRIALS, EXPLAINED_LOSSES};
 
 /// Whether so many of these trials are disturbed that none of them counts.
 pub(crate) fn are_disturbed(disturbed: usize, trials: usize) -> bool {
     disturbed as f64 > DISTURBED_TRIALS * trials as f64
+}
+
+/// Whether the host explains so many of some losses that they are its own, and not those of the method.
+pub(crate) fn are_explained(explained: usize, lossy: usize) -> bool {
+    explained as f64 > EXPLAINED_LOSSES * lossy as f64
 }
 
 /// Whether other work on the host or its hardware disturbed a trial. A slow CPU does not count: where a hypervisor slows its guests, every

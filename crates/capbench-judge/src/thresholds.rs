@@ -148,6 +148,8 @@ capbench_model::thresholds! {
         "a choice: twice what rounds on a busy host differ by (docs/evidence/recorders.md: 10 %)";
     /// Trials of which the host disturbed more than this share are no evidence together: of a ranking, a run or a claim.
     DISTURBED_TRIALS: f64 = 0.5, "of the trials", "a choice: medians are of undisturbed trials while these are most";
+    /// Noise limited trials, or explains an answer, if the host explains more than this share of their losses.
+    EXPLAINED_LOSSES: f64 = 0.5, "of the trials with losses", "a choice: as for medians (DISTURBED_TRIALS)";
 
     // Which method is best, from trials in turns. What is "simulated" is of crates/capbench-plan/src/bench/recommendation/turns.rs.
     /// The probability of any false finding of the rounds of a set-up. It is stricter than FALSE_ALARMS: many users run a bench, and each

@@ -4,6 +4,7 @@ use capbench_model::ledger::LostAt;
 use capbench_model::trial::TrialResult;
 
 use super::{Limit, is_mostly_buffered, is_of_most};
+use crate::disturbed::are_explained;
 use crate::sustained::moments::Moments;
 use crate::sustained::{buffered_frames, captures_all, is_explained_by_disturbance};
 
@@ -68,7 +69,7 @@ impl Limit {
 /// Whether the disturbances of the host explain what most of these trials, which all miss frames, miss.
 fn is_mostly_noise(missing: &[&TrialResult]) -> bool {
     let explained = missing.iter().filter(|trial| is_explained_by_disturbance(trial)).count();
-    2 * explained > missing.len()
+    are_explained(explained, missing.len())
 }
 
 #[cfg(test)]

@@ -458,6 +458,7 @@ mod tests {
                 method,
                 trials: trials.iter().collect(),
                 for_costs: Vec::new(),
+                takes_turns: false,
                 searches: Vec::new(),
             };
             let known = Sustained::from_entrant(&entrant, 0.0);

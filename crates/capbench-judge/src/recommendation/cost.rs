@@ -11,7 +11,11 @@ impl Cost {
     /// The cost of a method at a load. `None` if it did not sustain it, or was not measured there.
     pub(super) fn at(entrant: &Entrant<'_>, pps: f64) -> Option<Self> {
         let mut trials = entrant.for_costs.clone();
-        trials.retain(|trial| trial.intended_pps == Some(pps) && shows_cost(trial));
+        let is_short = |trial: &TrialResult| entrant.takes_turns && is_short(trial);
+        trials.retain(|trial| {
+            trial.intended_pps == Some(pps)
+                && (is_delivered(trial) || is_short(trial) && turns::captures_all(trial))
+        });
         if trials.is_empty() {
             return None;
         }
@@ -54,11 +58,6 @@ impl Cost {
         let is_coarse = error_ns > COST_RANGE_ERROR * ns;
         Some(if is_coarse { ((ns - error_ns).max(0.0), ns + error_ns) } else { (ns, ns) })
     }
-}
-
-/// Whether the CPU time per packet of a trial is that of its load: all was delivered, or of a short one nearly all.
-fn shows_cost(trial: &TrialResult) -> bool {
-    is_delivered(trial) || is_short(trial) && turns::captures_all(trial)
 }
 
 /// Keeps the lower half of the times of short trials: noise adds to a time, and never takes from it.

@@ -295,6 +295,8 @@ struct Entrant<'r> {
     trials: Vec<&'r TrialResult>,
     /// Its valid trials at loads at which costs are compared.
     for_costs: Vec<&'r TrialResult>,
+    /// Whether it took turns with others in short trials.
+    takes_turns: bool,
     searches: Vec<&'r SearchOutcome>,
 }
 
@@ -393,11 +395,12 @@ fn entrants<'r>(trials: &[&'r TrialResult], searches: &'r [SearchOutcome]) -> Ve
     for (method, mut trials) in by_key(trials.iter().copied(), |trial| &trial.profile.method) {
         let profile = &trials[0].profile;
         let searches = searches.iter().filter(|search| is_search_of(search, profile)).collect();
+        let takes_turns = trials.iter().any(|trial| trial.phase == Phase::Turns);
         trials.retain(|trial| trial.verdict != Verdict::Invalid && trial.phase != Phase::Turns);
         let mut for_costs = trials.clone();
         for_costs.retain(|trial| matches!(trial.phase, Phase::CommonLoad | Phase::FixedLoad));
-        trials.retain(|trial| !is_short(trial));
-        entrants.push(Entrant { method, trials, for_costs, searches });
+        trials.retain(|trial| !(takes_turns && is_short(trial)));
+        entrants.push(Entrant { method, trials, for_costs, takes_turns, searches });
     }
     entrants
 }

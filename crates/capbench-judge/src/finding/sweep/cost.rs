@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::point::{SweepPoint, SweepSeries};
 use super::{SweepFinding, found};
+use crate::disturbed::are_disturbed;
 use crate::finding::Found;
 use crate::sweep::contrasts::Evidence;
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
@@ -201,7 +202,7 @@ fn are_most_disturbed(swept: &Swept<'_>, readings: &[&Reading]) -> bool {
         trials += 1;
         disturbed += usize::from(!trial.disturbance.without_core_speed().reasons_for_rates().is_empty());
     }
-    2 * disturbed > trials
+    are_disturbed(disturbed, trials)
 }
 
 /// The points at which the application is the limit, without their cost.

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use super::figure::{Figure, buffered};
-use crate::disturbed::is_disturbed_besides_speed;
+use crate::disturbed::{are_explained, is_disturbed_besides_speed};
 use crate::reproduction::{Cell, TableNote, Undecided};
 use crate::sustained::{highest_undisturbed, is_published_load_sent};
 use crate::thresholds::{ADVISED_VISITS, BUFFERED_SHARE};
@@ -206,7 +206,7 @@ impl<'t> Visits<'t> {
             let highest = highest_undisturbed(*value, &trial.disturbance.without_core_speed());
             explained += usize::from(limit.is_met_by(*value) && !limit.is_met_by(highest));
         }
-        2 * explained > values.len()
+        are_explained(explained, values.len())
     }
 
     /// Whether some visits meet a limit, and others do not.

@@ -14,6 +14,7 @@ use crate::search::Stored;
 use crate::simulated::{ForeignWork, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_judge::recommendation::{Certainty, Conclusion, Recommendation, recommend};
 use capbench_judge::search::{GoalResult, Ratio, SearchPlan, parse};
+use capbench_judge::thresholds::CONFIRMATION_LENGTH;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::saved::SavedMethod;
@@ -284,8 +285,9 @@ fn a_slow_host_gets_fewer_set_ups_and_a_coarser_precision_but_no_longer_run() {
             plan.searching = plan.searching.map(|searching| Searching { budget, quiet, ..searching });
             plan.turns = takes_turns.then_some(budget);
             let (recommended, trials) = host.measure(&plan);
-            // A trial that other work disturbed is repeated, which no plan knows before.
-            let unforeseen = if host.foreign.is_some() { 2 * quiet } else { Duration::ZERO };
+            // A trial that other work disturbed is repeated, which no plan knows before. The longest is the confirmation.
+            let longest = CONFIRMATION_LENGTH * plan.duration + 2 * quiet;
+            let unforeseen = if host.foreign.is_some() { longest } else { Duration::ZERO };
             let spent: f64 = trials.iter().map(TrialResult::spent_s).sum();
             assert!(
                 spent <= (budget + unforeseen).as_secs_f64() + 1e-6,
