@@ -142,7 +142,7 @@ fn plans_are_printed_and_nothing_is_run() {
     insta::assert_snapshot!("plan_reproduce", printed("reproduce all --dry-run --seed 1"));
     insta::assert_snapshot!(
         "plan_reproduce_one",
-        printed("reproduce dain-2004 --dry-run --scale 1 --visits 6")
+        printed("reproduce dain-2004 --dry-run --scale 1 --visits 6 --seed 1")
     );
     insta::assert_snapshot!("plan_rfc2544", printed("rfc2544 --dry-run --quick"));
     insta::assert_snapshot!("list_of_goals", printed("search --list-goals"));
