@@ -6145,7 +6145,7 @@ class MethodBelow(TypedDict):
     by: BelowBy
     """The figure that shows it."""
     captured_ratio: float
-    """Share of the intended frames that it captured, the median of the rounds."""
+    """Share of the intended frames that it captured, as a multiple of that of the first by the rounds in which both ran."""
     method: str
     """The method."""
     relative_cost: NotRequired[Multiple]

@@ -420,6 +420,11 @@ impl Turns {
             && !self.methods.iter().any(|method| matches!(method.relation, RelationToFirst::Open { .. }))
     }
 
+    /// Whether they were judged, and compare costs at a load of their own. What single costs at that load are is less certain.
+    pub fn compare_costs(&self) -> bool {
+        self.judged_rounds > 0 && self.cost_load_pps.is_some_and(|pps| pps != self.load_pps)
+    }
+
     /// Whether they show that no method is better than the first one by enough to matter.
     pub fn name_the_best(&self) -> bool {
         let is_best = |relation| !matches!(relation, RelationToFirst::Open { may_be_better: true });

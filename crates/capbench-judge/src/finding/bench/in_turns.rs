@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{BenchFinding, SetUp, found};
 use crate::finding::Found;
 use crate::recommendation::Ranking;
-use crate::recommendation::turns::{BelowBy, Multiple, RelationToFirst};
+use crate::recommendation::turns::{BelowBy, InTurns, Multiple, RelationToFirst};
 use crate::run::RunFacts;
 
 /// What trials in turns at one load show.
@@ -41,7 +41,7 @@ pub struct MethodBelow {
     pub method: SavedMethod,
     /// The figure that shows it.
     pub by: BelowBy,
-    /// Share of the intended frames that it captured, the median of the rounds.
+    /// Share of the intended frames that it captured, as a multiple of that of the first by the rounds in which both ran.
     pub captured_ratio: f64,
     /// Its CPU time per packet as a multiple of that of the first; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
             RelationToFirst::Below { by, .. } => fact.below.push(MethodBelow {
                 method,
                 by,
-                captured_ratio: one.captured.median,
+                captured_ratio: captured_beside(first, one),
                 relative_cost: one.relative_cost,
             }),
         }
@@ -93,6 +93,15 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     Some(found(BenchFinding::InTurns(fact), trials))
 }
 
+/// The share that a method captured where the first one captured the median of its share: the method may have run in other rounds only, on
+/// a host that was faster then.
+fn captured_beside(first: &InTurns, one: &InTurns) -> f64 {
+    match one.relative_captured {
+        Some(multiple) => (first.captured.median * multiple.middle).min(1.0),
+        None => one.captured.median,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -104,7 +113,7 @@ mod tests {
     use super::*;
     use crate::finding::Finding;
     use crate::recommendation::Conclusion;
-    use crate::recommendation::turns::{InTurns, Turns};
+    use crate::recommendation::turns::Turns;
 
     fn in_turns_of(name: &str, captured: f64, relation: RelationToFirst) -> InTurns {
         InTurns {

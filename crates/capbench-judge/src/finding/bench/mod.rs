@@ -246,7 +246,7 @@ fn of_ranking(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> Ve
         all.extend(ranks::worse(ranking, &far_behind));
     }
     all.extend(overload::overload(ranking, run, &paused));
-    if has_time {
+    if has_time && !ranking.turns.as_ref().is_some_and(Turns::compare_costs) {
         all.extend(costs::costs(ranking));
     }
     all.extend(elsewhere::elsewhere(recommendation));
