@@ -174,8 +174,8 @@ capbench_model::thresholds! {
         "simulated: at 0.98, methods that differ by little stay undecided on a busy host";
     /// A method that costs more is worse although it may capture more by up to this share, if it costs more by as much.
     TURNS_LOSS_FOR_COST: f64 = 0.25, "of the captured frames",
-        "simulated: with more, a method is called worse that captures more, on a busy host";
-    /// A method that captures less than another one by TURNS_EQUAL looks worse, whatever it costs, if chance explains that no more often.
+        "a choice: beyond it, the lost frames matter more to a user than CPU time";
+    /// A method that captures less than another one by TURNS_EQUAL looks worse at any cost if chance explains that no more often.
     TURNS_LOOKS_LIKE_LESS: f64 = 0.2, "probability",
         "a choice: the order in which methods are tried for the first place; TURNS_FALSE_ALARMS decides";
     /// A captured share below this one counts as this one: 0 has no logarithm.
@@ -419,6 +419,8 @@ capbench_model::thresholds! {
     /// (FIRST_COMMON_LOAD).
     TURNS_COST_LOAD: f64 = 0.4, "times the best rate",
         "measured: on hosts where others use 30 % of each CPU, methods capture half of the load that is their limit without that";
+    /// Methods are compared by their costs in the first of so many rounds at the limit.
+    TURNS_ROUNDS_OF_COSTS: usize = 2, "rounds", "measured: a round of costs tells more than several at the limit; simulated: each costs one of those";
     /// The next load if a method captures all of it.
     TURNS_LOAD_STEP: f64 = 2.0, "times the load",
         "a choice: most loads are near the limit at once; a method that collapses at maximum load can sustain many times as much";

@@ -13,7 +13,7 @@ use capbench_judge::sustained::is_sustained;
 use capbench_judge::thresholds::{
     COMMON_LOAD_SLOWEST, FIRST_COMMON_LOAD, TRIAL_OVERHEAD, TURN_LENGTH, TURNS_COST_LOAD, TURNS_LOAD,
     TURNS_LOAD_PRECISION, TURNS_LOAD_RAISES, TURNS_LOAD_ROUNDS, TURNS_LOAD_STEP, TURNS_LOAD_STEPS,
-    TURNS_LOOKS,
+    TURNS_LOOKS, TURNS_ROUNDS_OF_COSTS,
 };
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TrialResult};
@@ -210,7 +210,8 @@ impl Rounds {
     fn at(&mut self, load: Pps, may_raise: bool, session: &mut Session<'_>) -> Result<bool> {
         let most = TURNS_LOOKS[TURNS_LOOKS.len() - 1];
         for round in 1..=most {
-            if self.setups.len() < 2 || (round % 2 == 1 && !self.compare_costs(session)?) {
+            let has_costs = (round - 1).is_multiple_of(TURNS_ROUNDS_OF_COSTS);
+            if self.setups.len() < 2 || has_costs && !self.compare_costs(session)? {
                 break;
             }
             let mut is_captured = false;

@@ -390,7 +390,7 @@ fn the_right_method_is_certain_on_shared_hosts_and_no_wrong_one() {
     assert_right(&Tally::of_hosts(SEED..SEED + 200, WHOLE));
 }
 
-/// The hosts have up to six methods, and a trial in turns takes 355 ms if frames are lost.
+/// The hosts have up to six methods, and a trial in turns takes 205 ms.
 #[test]
 fn each_of_three_frame_sizes_gets_an_answer_in_the_time_of_one() {
     const SIZES: [u16; 3] = [64, 512, 1518];
