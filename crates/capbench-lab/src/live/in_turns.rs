@@ -1,4 +1,4 @@
-//! The sides of set-ups that take turns. They are prepared once, and the generator that they share stays open: what is checked and
+//! The sides of set-ups that take turns on a link. They are prepared once, and the generator that they share stays open: what is checked and
 //! opened again for each short trial takes as long as the trial. Captures are opened for each trial: an open one costs the others time.
 
 use std::fmt;
@@ -62,15 +62,19 @@ impl PrepareBoth<'_> {
 }
 
 impl KeptSides {
+    /// Waits until the captures of earlier trials are closed: closing takes CPU time.
+    pub(super) fn wait_until_closed(&mut self) {
+        for kept in &mut self.receive {
+            kept.side.wait_until_closed();
+        }
+    }
+
     /// The sides for this set-up: those that it had before, or new ones.
     ///
     /// # Errors
     /// What cannot run here.
     pub(super) fn prepare(&mut self, asked: PrepareBoth<'_>, host: &Host) -> Result<BothSides<'_>> {
         let PrepareBoth { sending, receiving, subject, transmit_side, receive_side, threads } = asked;
-        for kept in &mut self.receive {
-            kept.side.wait_until_closed();
-        }
         let nth = match self.receive.iter().position(|kept| kept.asked == receiving) {
             Some(nth) => nth,
             None => {

@@ -117,13 +117,24 @@ pub struct LiveLaboratory {
     /// First trial id of this run; differs between runs so that a run ignores leftovers of another.
     base: u16,
     numbering: Numbering,
-    bed: Option<(BedKey, Arc<Bed>, Placement)>,
+    /// The bed of the set-up that was prepared last, at the end. While methods take turns on links that are made for the trials, each
+    /// link stays for its next turn.
+    beds: Vec<BedInUse>,
     statements: Vec<Statement>,
     interfaces: Vec<PathInterface>,
     programs: Programs,
     line_rate: Option<Pps>,
-    /// What stays prepared while methods take turns; `None`: they do not.
-    kept: Option<KeptSides>,
+    are_in_turns: bool,
+}
+
+/// A bed, and what it was made for.
+#[derive(Debug)]
+struct BedInUse {
+    key: BedKey,
+    /// What stays prepared on it while methods take turns. It ends before the bed.
+    kept: KeptSides,
+    bed: Arc<Bed>,
+    placement: Placement,
 }
 
 impl LiveLaboratory {
@@ -135,12 +146,12 @@ impl LiveLaboratory {
             host: Host::new(irq, stop),
             base,
             numbering: Numbering::default(),
-            bed: None,
+            beds: Vec::new(),
             statements: Vec::new(),
             interfaces: Vec::new(),
             programs: Programs::default(),
             line_rate: None,
-            kept: None,
+            are_in_turns: false,
         }
     }
 
@@ -182,7 +193,7 @@ impl LiveLaboratory {
     /// Those errors of [`Laboratory::prepare`] that concern the path.
     pub fn bed_of(&mut self, setup: &Setup) -> Result<Arc<Bed>> {
         let named = subject::find(&setup.method, &self.programs)?;
-        Ok(self.bed(setup, named.receive_by)?.0)
+        Ok(Arc::clone(&self.bed(setup, named.receive_by)?.bed))
     }
 
     /// The interfaces of prepared set-ups, each in its state before the first capture.
@@ -190,17 +201,30 @@ impl LiveLaboratory {
         &self.interfaces
     }
 
-    /// The bed for a placement and a way to receive: the current one, or a new one.
-    fn bed(&mut self, setup: &Setup, wanted: Option<ReceiveBy>) -> Result<(Arc<Bed>, Placement)> {
+    /// The bed for a placement and a way to receive: one that is in use, or a new one.
+    fn bed(&mut self, setup: &Setup, wanted: Option<ReceiveBy>) -> Result<&mut BedInUse> {
         let (choice, threads) = (setup.placement, generator_threads(setup)?);
         let key = (choice, wanted, threads);
-        if let Some((_, bed, placement)) = self.bed.as_ref().filter(|(current, ..)| *current == key) {
-            return Ok((Arc::clone(bed), placement.clone()));
-        }
-        if let Some(kept) = &mut self.kept {
-            *kept = KeptSides::default();
-        }
-        self.bed = None;
+        let bed = match self.beds.iter().position(|used| used.key == key) {
+            Some(nth) => self.beds.remove(nth),
+            None => {
+                if !self.are_in_turns || matches!(self.path, Path::Interfaces { .. }) {
+                    self.beds.clear();
+                }
+                let (bed, placement) = self.new_bed(setup, wanted, threads)?;
+                BedInUse { key, kept: KeptSides::default(), bed: Arc::new(bed), placement }
+            }
+        };
+        Ok(self.beds.push_mut(bed))
+    }
+
+    fn new_bed(
+        &mut self,
+        setup: &Setup,
+        wanted: Option<ReceiveBy>,
+        threads: NonZeroU16,
+    ) -> Result<(Bed, Placement)> {
+        let choice = setup.placement;
         let (bed, placement) = match &self.path {
             Path::Virtual { mtu, receive_by, queues } => {
                 let placement = match choice {
@@ -247,7 +271,6 @@ impl LiveLaboratory {
                 (bed, placement)
             }
         };
-        let bed = Arc::new(bed);
         self.state(Statement::Placement {
             placement: choice.to_string().into(),
             is_decided_elsewhere: wanted.is_some(),
@@ -258,7 +281,6 @@ impl LiveLaboratory {
             &mut self.interfaces,
             capbench_host::environment::interface::of_bed(&bed, choice.name()),
         );
-        self.bed = Some((key, Arc::clone(&bed), placement.clone()));
         Ok((bed, placement))
     }
 
@@ -272,11 +294,12 @@ impl LiveLaboratory {
     fn trial(&mut self, setup: &Setup) -> Result<LiveTrial<'_>> {
         let unsupported = |reason| LabError::Unsupported { what: setup.method.to_string(), reason };
         let named = subject::find(&setup.method, &self.programs)?;
-        let (bed, placement) = self.bed(setup, named.receive_by).map_err(|error| match error {
+        let used = self.bed(setup, named.receive_by).map_err(|error| match error {
             // A path setting in the method's own name is independent of the placement.
             LabError::Unsupported { reason, .. } if named.receive_by.is_some() => unsupported(reason),
             other => other,
         })?;
+        let (bed, placement) = (Arc::clone(&used.bed), used.placement.clone());
         let mtu = Mtu(bed.transmit_side().mtu().min(bed.receive_side().mtu()));
         let plan = FramePlan::new(setup.layout, setup.sizes.clone(), mtu)?;
         self.host.watch(&[(End::Transmit, bed.transmit_side()), (End::Receive, bed.receive_side())])?;
@@ -309,10 +332,12 @@ impl LiveLaboratory {
             receive_side: bed.receive_side(),
             threads,
         };
-        let in_turns = self.kept.is_some();
-        let BothSides { senders, receive } = match &mut self.kept {
-            Some(kept) => kept.prepare(asked, &self.host)?,
-            None => asked.once(&self.host)?,
+        for used in &mut self.beds {
+            used.kept.wait_until_closed();
+        }
+        let BothSides { senders, receive } = match self.beds.last_mut() {
+            Some(used) if self.are_in_turns => used.kept.prepare(asked, &self.host)?,
+            _ => asked.once(&self.host)?,
         };
         Ok(LiveTrial {
             numbering: &mut self.numbering,
@@ -326,7 +351,7 @@ impl LiveLaboratory {
             receive,
             tracer: self.host.tracing.tracer().cloned(),
             traces_always: self.host.traces_always,
-            in_turns,
+            in_turns: self.are_in_turns,
             sink,
         })
     }
@@ -382,11 +407,12 @@ impl Laboratory for LiveLaboratory {
     }
 
     fn take_turns(&mut self, are_in_turns: bool) {
-        match are_in_turns {
-            true => {
-                self.kept.get_or_insert_default();
+        self.are_in_turns = are_in_turns;
+        if !are_in_turns {
+            self.beds.drain(..self.beds.len().saturating_sub(1));
+            for used in &mut self.beds {
+                used.kept = KeptSides::default();
             }
-            false => self.kept = None,
         }
     }
 
@@ -396,7 +422,7 @@ impl Laboratory for LiveLaboratory {
 
     fn statements(&self) -> Vec<Statement> {
         let mut statements = self.statements.clone();
-        if self.bed.as_ref().is_some_and(|(_, bed, _)| bed.is_virtual()) {
+        if self.beds.last().is_some_and(|used| used.bed.is_virtual()) {
             statements.push(Statement::VirtualLink);
         }
         statements.extend(self.host.tracing.statement());
