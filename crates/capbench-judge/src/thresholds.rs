@@ -419,8 +419,9 @@ capbench_model::thresholds! {
     /// (FIRST_COMMON_LOAD).
     TURNS_COST_LOAD: f64 = 0.4, "times the best rate",
         "measured: on hosts where others use 30 % of each CPU, methods capture half of the load that is their limit without that";
-    /// Methods are compared by their costs in the first of so many rounds at the limit.
-    TURNS_ROUNDS_OF_COSTS: usize = 2, "rounds", "measured: a round of costs tells more than several at the limit; simulated: each costs one of those";
+    /// Methods are compared by their costs in the first of so many rounds at the limit, until the costs are known.
+    TURNS_ROUNDS_OF_COSTS: usize = 2, "rounds",
+        "simulated: with a round of costs for each at the limit, fewer hosts are decided; measured: a round of costs tells more than several at the limit";
     /// The next load if a method captures all of it.
     TURNS_LOAD_STEP: f64 = 2.0, "times the load",
         "a choice: most loads are near the limit at once; a method that collapses at maximum load can sustain many times as much";

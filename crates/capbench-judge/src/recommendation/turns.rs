@@ -158,6 +158,17 @@ pub fn is_look(trials: &[&TrialResult]) -> bool {
     Table::from_trials(trials).is_some_and(|table| TURNS_LOOKS.contains(&table.rounds()))
 }
 
+/// Whether more rounds of costs may tell more: not once it is known of each method that may be best whether it costs more than the one
+/// that looks best, less, or as much.
+pub fn costs_are_open(trials: &[&TrialResult]) -> bool {
+    let Some(table) = Table::from_trials(trials) else { return false };
+    let judgement = Judgement::after_planned_rounds(&table);
+    judgement.open.iter().any(|&column| {
+        let costs = Contrast::between(&table, Measure::Cost, judgement.first, column);
+        column != judgement.first && costs.is_some_and(|costs| !costs.is_known())
+    })
+}
+
 /// Whether the method captured all of the load of a trial in turns, but for a pause.
 pub fn captures_all(trial: &TrialResult) -> bool {
     captured_share(trial) >= TURNS_CAPTURED

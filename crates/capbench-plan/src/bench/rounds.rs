@@ -33,6 +33,7 @@ struct Rounds {
     setups: Vec<Setup>,
     /// The load below the limits of all methods; `None` if costs are compared at the load of the rounds.
     cost_load: Option<Pps>,
+    are_costs_known: bool,
     /// The number of trials before them, and the time that they took.
     trials_before: usize,
     spent_before: Duration,
@@ -152,6 +153,7 @@ impl Rounds {
         Self {
             setups,
             cost_load: None,
+            are_costs_known: false,
             trials_before: session.trials.len(),
             spent_before: session.spent,
             ends_at: session.spent + time,
@@ -235,13 +237,14 @@ impl Rounds {
                 break;
             }
             self.leave_out_below(&known);
+            self.are_costs_known = !turns::costs_are_open(&trials);
         }
         Ok(false)
     }
 
-    /// One round at the load at which costs are compared. Returns whether there is time for more.
+    /// One round at the load at which costs are compared, while they are not known. Returns whether there is time for more.
     fn compare_costs(&mut self, session: &mut Session<'_>) -> Result<bool> {
-        let Some(load) = self.cost_load else { return Ok(true) };
+        let Some(load) = self.cost_load.filter(|_| !self.are_costs_known) else { return Ok(true) };
         for nth in self.shuffle.pass(self.setups.len()) {
             if session.stopped || !self.has_time(session) {
                 return Ok(false);

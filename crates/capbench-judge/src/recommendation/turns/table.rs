@@ -19,6 +19,8 @@ pub(super) enum Measure {
     Captured,
     /// CPU time per packet.
     Cost,
+    /// The part of it that is charged to the application's thread.
+    Application,
 }
 
 /// The figures of the rounds at the limit, and of those at the load at which costs are compared.
@@ -29,6 +31,7 @@ pub(super) struct Table {
     pub(super) methods: Vec<SavedMethod>,
     captured: Vec<Block>,
     cost: Vec<Block>,
+    application: Vec<Block>,
     /// How many of the rounds of costs had begun when each round at the limit ended.
     cost_rounds: Vec<usize>,
 }
@@ -38,6 +41,7 @@ struct Looks {
     column: usize,
     share: f64,
     cost: f64,
+    application: f64,
 }
 
 /// Rounds of trials at one load.
@@ -67,6 +71,7 @@ impl Table {
             cost_load_pps: for_costs.pps,
             captured: limit.captured(&methods),
             cost: for_costs.costs(&methods),
+            application: for_costs.figures(&methods, charged_ns),
             methods,
             cost_rounds,
         })
@@ -79,10 +84,12 @@ impl Table {
     /// The first rounds only.
     pub(super) fn first_rounds(&self, rounds: usize) -> Self {
         let cost_rounds = self.cost_rounds[..rounds].to_vec();
+        let costs = cost_rounds.last().copied().unwrap_or(0);
         Self {
             methods: self.methods.clone(),
             captured: self.captured[..rounds].to_vec(),
-            cost: self.cost[..cost_rounds.last().copied().unwrap_or(0)].to_vec(),
+            cost: self.cost[..costs].to_vec(),
+            application: self.application[..costs].to_vec(),
             cost_rounds,
             ..*self
         }
@@ -95,6 +102,7 @@ impl Table {
             methods: self.methods.clone(),
             captured: self.captured.iter().cycle().take(rounds).cloned().collect(),
             cost: self.cost.iter().cycle().take(costs).cloned().collect(),
+            application: self.application.iter().cycle().take(costs).cloned().collect(),
             cost_rounds: (1..=rounds).map(|round| costs * round / rounds).collect(),
             ..*self
         }
@@ -104,6 +112,7 @@ impl Table {
         match measure {
             Measure::Captured => &self.captured,
             Measure::Cost => &self.cost,
+            Measure::Application => &self.application,
         }
     }
 
@@ -116,9 +125,9 @@ impl Table {
         Estimate::of(self.values(Measure::Captured, column).into_iter().map(f64::exp))
     }
 
-    /// These methods, the best looking one first: of those that capture about as much as any for their cost, the cheapest, and of those
-    /// that cost about as much, the one that captures most; then the others, by what they capture. What noise may explain is about as
-    /// much.
+    /// These methods, the best looking one first: of those that capture about as much as any for their cost, the cheapest; of those that
+    /// cost about as much, the one that leaves the application most of its thread's time, which noise moves least; and of these the one
+    /// that captures most. Then the others, by what they capture. What noise may explain is about as much.
     pub(super) fn in_order(&self, columns: &[usize]) -> Vec<usize> {
         let mut looks = Vec::new();
         for &column in columns {
@@ -126,6 +135,7 @@ impl Table {
                 column,
                 share: median(self.values(Measure::Captured, column)).unwrap_or(f64::NEG_INFINITY),
                 cost: median(self.values(Measure::Cost, column)).unwrap_or(f64::INFINITY),
+                application: median(self.values(Measure::Application, column)).unwrap_or(f64::INFINITY),
             });
         }
         looks.sort_by(|one, other| other.share.total_cmp(&one.share));
@@ -135,8 +145,12 @@ impl Table {
         let mut order = Vec::new();
         while !complete.is_empty() {
             let least = complete.iter().map(|one| one.cost).fold(f64::INFINITY, f64::min);
+            let is_cheap = |one: &Looks| one.cost <= least + TURNS_EQUAL.ln_1p();
+            let cheap = complete.iter().filter(|one| is_cheap(one));
+            let shortest = cheap.map(|one| one.application).fold(f64::INFINITY, f64::min);
             // The first of these captures most. There is always one, and several if costs are unknown.
-            let nth = complete.iter().position(|one| one.cost <= least + TURNS_EQUAL.ln_1p()).unwrap_or(0);
+            let is_first = |one: &Looks| is_cheap(one) && one.application <= shortest + TURNS_EQUAL.ln_1p();
+            let nth = complete.iter().position(is_first).unwrap_or(0);
             order.push(complete.remove(nth).column);
         }
         order.extend(lossy.iter().map(|one| one.column));
@@ -237,9 +251,13 @@ pub(super) fn captured_share(trial: &TrialResult) -> f64 {
 
 /// CPU time per packet: what the scheduler charged to the application, and the kernel's receive work.
 fn cost_ns(trial: &TrialResult, knows_kernel: bool) -> Option<f64> {
-    let charged_ns = trial.cpu.app_ns_per_packet_at_most.or(trial.cpu.app_ns_per_packet)?;
     let kernel_ns = trial.cpu.kernel_ns_per_packet.filter(|_| knows_kernel);
-    Some(charged_ns + kernel_ns.unwrap_or(0.0))
+    Some(charged_ns(trial)? + kernel_ns.unwrap_or(0.0))
+}
+
+/// What the scheduler charged to the application, per packet.
+fn charged_ns(trial: &TrialResult) -> Option<f64> {
+    trial.cpu.app_ns_per_packet_at_most.or(trial.cpu.app_ns_per_packet)
 }
 
 /// How much better a candidate is than another method in one figure, on the logarithmic scale.
@@ -260,7 +278,7 @@ impl Contrast {
         // More is better of what is captured, less of a cost.
         let (better, worse) = match measure {
             Measure::Captured => (candidate, column),
-            Measure::Cost => (column, candidate),
+            Measure::Cost | Measure::Application => (column, candidate),
         };
         let mut rounds: Vec<Groups> = Vec::new();
         for block in blocks {
@@ -304,6 +322,13 @@ impl Contrast {
             return aligned::test(&self.rounds, margin).as_low <= (1.0 - TURNS_LEVEL) / 2.0;
         }
         self.difference.is_some_and(|difference| difference.interval(TURNS_LEVEL).1 <= margin)
+    }
+
+    /// Whether the candidate is shown to be better, worse, or about as good.
+    pub(super) fn is_known(&self) -> bool {
+        let margin = TURNS_EQUAL.ln_1p();
+        let is_equal = self.is_above(margin, TURNS_LEVEL) && self.is_below(margin);
+        is_equal || self.by_chance <= look_level()
     }
 
     /// How much better the candidate is, as a multiple.

@@ -270,7 +270,7 @@ struct Effort {
 
 /// As measured with a release build on two CPUs that others kept busy (docs/bench.md).
 const BESIDES_SENDING: BesidesSending =
-    BesidesSending { trial: Duration::from_millis(200), in_turns: Duration::from_millis(130) };
+    BesidesSending { trial: Duration::from_millis(200), in_turns: Duration::from_millis(100) };
 
 const QUICK: Effort = Effort { budget_s: 18, precision: 0.1, trial_ms: 300 };
 const WHOLE: Effort = Effort { budget_s: 80, precision: 0.05, trial_ms: 400 };
