@@ -54,6 +54,8 @@ thresholds! {
         "a choice: longer than a thread waits for its CPU, and short compared with a trial of a second";
     /// Foreign work of up to this share of a CPU's busy time leaves the account of application and kernel on that CPU valid.
     FOREIGN_WORK_IN_ACCOUNT: f64 = 0.05, "of the busy time", "a choice: the cost of a packet is wrong by as much";
+    /// The busy time of a CPU, in ticks, is its total if the error of two ticks is up to this share of it; else the sum of exact parts is.
+    TICKS_IN_TOTAL: f64 = 0.05, "of the busy time", "a choice: as much as foreign work may (FOREIGN_WORK_IN_ACCOUNT)";
     /// A CPU that was idle for this share of a trial is free for a part of another one.
     IDLE_CPU_SHARE: f64 = 0.9, "of a trial", "a choice: the rest is interrupts, short tasks and the error of ticks";
     /// With less than this share of the kernel's receive work on the chosen CPU, the work did not follow the placement.

@@ -116,8 +116,8 @@ pub struct CpuAccount {
     pub app_ns_per_packet_at_most: Option<f64>,
     /// The kernel's receive work per frame that reached the capture point.
     pub kernel_ns_per_packet: Option<f64>,
-    /// Application and kernel together per frame that reached the capture point: the busy time of their CPU if they share one,
-    /// else the sum of the two. Absent if other work ran on the CPU.
+    /// Application and kernel together per frame that reached the capture point: the busy time of their CPU if they share one and
+    /// it is long enough for its ticks, else the sum of the two. Absent if other work ran on the CPU, and it is not known how much.
     pub total_ns_per_packet: Option<f64>,
     /// Whether only a range is known for the application's time. Either it shares a CPU with the kernel's receive work, and the
     /// kernel only samples at the timer tick which of the two runs: their sum is exact. Or other work ran there, which the

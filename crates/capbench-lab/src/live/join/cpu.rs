@@ -4,7 +4,7 @@ use capbench_host::accounts::kernel_work::{
     ApplicationTime, Exactness, KernelReceive, application_time, foreign_ns,
 };
 use capbench_model::noise::Noise;
-use capbench_model::thresholds::FOREIGN_WORK_IN_ACCOUNT;
+use capbench_model::thresholds::{FOREIGN_WORK_IN_ACCOUNT, TICKS_IN_TOTAL};
 use capbench_model::trial::{CpuAccount, KernelClock, KernelTimeSource};
 
 use super::Halves;
@@ -43,7 +43,11 @@ impl Halves<'_> {
             Exactness::ExactIfAlone => !is_foreign && !is_with_generator,
             Exactness::Sampled => false,
         });
-        let total_ns = if is_busy_with_both && !is_foreign {
+        let resolution_ns = kernel.map_or(0, |kernel| kernel.resolution_ns);
+        // The busy time of a short trial is a few ticks; the sum of exact parts is nearer the truth, though it lacks what no clock counts.
+        let is_fine = |busy_ns: u64| 2.0 * resolution_ns as f64 <= TICKS_IN_TOTAL * busy_ns as f64;
+        let is_by_parts = is_exact && (is_foreign || !cpus.kernel_busy_ns.is_some_and(is_fine));
+        let total_ns = if is_busy_with_both && !is_foreign && !is_by_parts {
             cpus.kernel_busy_ns
         } else if is_foreign && !is_exact {
             noise.push(Noise::ForeignLoadOnSharedCpu);
@@ -70,7 +74,7 @@ impl Halves<'_> {
                 false => kernel.map(|kernel| kernel.source(cpus.interrupts_excluded)),
             },
             // The certain part of both together on a shared CPU comes in ticks, traced or not.
-            kernel_resolution_ns: kernel.map(|kernel| match is_shared && !(is_foreign && is_exact) {
+            kernel_resolution_ns: kernel.map(|kernel| match is_shared && !is_by_parts {
                 true => kernel.resolution_ns,
                 false => kernel.total_resolution_ns(),
             }),

@@ -321,6 +321,18 @@ fn the_total_of_a_shared_cpu_is_unknown_if_others_worked_for_more_than_a_twentie
 }
 
 #[test]
+fn the_total_of_a_short_trial_is_the_sum_of_its_exact_parts() {
+    // Two ticks of 10 ms are a twentieth of 400 ms.
+    for (busy_ms, total_ns) in [(400, 400 * MS), (399, (300 + 150) * MS)] {
+        let mut receive = receive();
+        receive.cpus.kernel_busy_ns = Some(busy_ms * MS);
+        receive.cpus.kernel.as_mut().unwrap().resolution_ns = 10 * MS;
+        let cpu = join(VIRTUAL, &transmit(), &receive).trial.cpu;
+        assert_eq!((cpu.total_ns, cpu.kernel_ns), (Some(total_ns), Some(150 * MS)), "busy for {busy_ms} ms");
+    }
+}
+
+#[test]
 fn receive_work_that_interrupts_several_members_is_counted_once() {
     let mut receive = receive();
     let cpus = [1, 2].map(CpuId::new);
