@@ -9,7 +9,7 @@ use capbench_model::method_spec::MethodSpec;
 
 use crate::Result;
 use crate::programs::{self, Program, Programs};
-use capbench_model::work::{Work, WorkPlan};
+use capbench_model::work::{Work, WorkModel, WorkPlan};
 
 /// The subject under test.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub enum Subject {
         method: &'static Method,
         /// The threads that share its frames; `None`: one thread.
         members: Option<Members>,
+        /// Its own work per packet, instead of that of the set-up.
+        work: Option<WorkModel>,
     },
     /// A program that captures by itself.
     Program(Box<Program>),
@@ -86,6 +88,9 @@ impl PathSetting {
     }
 }
 
+/// The setting that gives one method its own work per packet.
+pub const OWN_WORK: &str = "work";
+
 /// Methods on a special path that `all` adds: compares interrupt-driven and polled reception.
 const PATH_VARIANTS: [&str; 2] = ["packet-v3+napi-thread", "packet-v3+napi-defer"];
 
@@ -108,18 +113,31 @@ pub fn find(spec: &MethodSpec, programs: &Programs) -> Result<Named> {
         .split_settings(|setting| setting.value.is_none() && PathSetting::of_name(&setting.name).is_some());
     let asked =
         taken.last().and_then(|setting| PathSetting::of_name(&setting.name)).map(PathSetting::receive_by);
+    let works = spec.split_settings(|setting| setting.name == OWN_WORK);
+    let refuse = |reason: String| CaptureError::Spec { method: spec.to_string(), reason };
+    if works.len() > 1 {
+        return Err(refuse(format!("+{OWN_WORK} appears twice")).into());
+    }
+    let work: Option<WorkModel> = works
+        .first()
+        .map(|work| work.value.as_deref().unwrap_or_default().parse())
+        .transpose()
+        .map_err(refuse)?;
     if spec.name() == programs::METHOD {
+        if work.is_some() {
+            return Err(refuse(format!("+{OWN_WORK}: a program has its own work")).into());
+        }
         let program = Box::new(programs.find(&spec)?.clone());
         return Ok(Named { subject: Subject::Program(program), receive_by: asked });
     }
     let members = Members::of_method(&spec);
-    let members = members.map_err(|reason| CaptureError::Spec { method: spec.to_string(), reason })?;
+    let members = members.map_err(refuse)?;
     let method = capbench_capture::methods::find(&spec)?;
     let of_point = match (method.capture_point)(&spec) {
         CapturePoint::Stack => None,
         CapturePoint::Driver => Some(ReceiveBy::Driver),
     };
-    Ok(Named { subject: Subject::Capture { spec, method, members }, receive_by: asked.or(of_point) })
+    Ok(Named { subject: Subject::Capture { spec, method, members, work }, receive_by: asked.or(of_point) })
 }
 
 /// The properties of a method of any kind.
@@ -248,6 +266,8 @@ impl Subject {
 
 #[cfg(test)]
 mod tests {
+    use capbench_model::work::WorkModel;
+
     use super::{ReceiveBy, Subject, all_methods, default_methods, find};
     use crate::programs::Programs;
 
@@ -260,6 +280,21 @@ mod tests {
         assert!(spec.has("spin") && !spec.has("napi-defer") && method.name == "packet-v3");
         assert_eq!(find(&"recv".parse().unwrap(), &programs).unwrap().receive_by, None);
         assert!(find(&"recv+napi-thread=1".parse().unwrap(), &programs).is_err());
+    }
+
+    #[test]
+    fn a_method_has_the_work_of_its_own_setting_and_a_program_has_none() {
+        let found = |text: &str| find(&text.parse().unwrap(), &Programs::default());
+        let own = |text| match found(text).unwrap().subject {
+            Subject::Capture { spec, work, .. } => (spec.has("work"), work),
+            Subject::Program(_) => panic!("a capture method"),
+        };
+        assert_eq!(own("packet-v3+work=ns:500+spin"), (false, Some(WorkModel::Nanoseconds(500))));
+        assert_eq!(own("packet-v3"), (false, None));
+        for wrong in ["recv+work", "recv+work=often", "recv+work=touch+work=parse", "cmd:tcpdump+work=ns:500"]
+        {
+            assert!(found(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use capbench_capture::{CaptureError, Method};
 use capbench_frames::{Flows, FrameLayout, MacAddress, Network, TransmitSpec, Transport, VlanTag};
 use capbench_judge::comparison::Thresholds;
 use capbench_lab::programs::Programs;
-use capbench_lab::subject::{self, PathSetting, Subject};
+use capbench_lab::subject::{self, OWN_WORK, PathSetting, Subject};
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::figures::shortest;
@@ -243,6 +243,9 @@ pub fn check_own_method(spec: &MethodSpec) -> anyhow::Result<()> {
     }
     if spec.member_count().is_some() || spec.fanout().is_some() {
         return refuse("--members and --fanout are flags of this command".into());
+    }
+    if spec.has(OWN_WORK) {
+        return refuse(format!("+{OWN_WORK} is for commands that measure"));
     }
     for known in PathSetting::ALL {
         if spec.has(known.name()) {

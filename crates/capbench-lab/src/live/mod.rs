@@ -215,7 +215,9 @@ impl LiveLaboratory {
                 BedInUse { key, kept: KeptSides::default(), bed: Arc::new(bed), placement }
             }
         };
-        Ok(self.beds.push_mut(bed))
+        self.beds.push(bed);
+        let last = self.beds.len() - 1;
+        Ok(&mut self.beds[last])
     }
 
     fn new_bed(

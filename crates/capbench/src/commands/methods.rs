@@ -14,7 +14,7 @@ use capbench_traffic::transmit;
 use clap::Args;
 
 use self::document::Document;
-use self::settings::{path_setting_words, settings};
+use self::settings::{OWN_WORK, path_setting_words, settings};
 use crate::exit::Exit;
 use crate::output::{print, print_json};
 
@@ -51,7 +51,9 @@ fn as_text(methods: &[Listed]) -> String {
     }
     text.push('\n');
     methods.iter().for_each(|method| details(&mut text, method));
-    text.push_str("Behind any method's name, on bench's own link:\n");
+    text.push_str("Behind any method's name, in commands that measure:\n");
+    wrapped(&mut text, "  ", "      ", &format!("+{}=MODEL: {}", OWN_WORK.name, OWN_WORK.summary));
+    text.push_str("The same, on bench's own link:\n");
     for known in PathSetting::ALL {
         wrapped(&mut text, "  ", "      ", &format!("+{}: {}", known.name(), path_setting_words(known)));
     }

@@ -11,7 +11,7 @@ use capbench_report::sentences::places::{About, about};
 use capbench_traffic::transmit;
 use serde_json::Value;
 
-use crate::commands::methods::settings::{path_setting_words, settings};
+use crate::commands::methods::settings::{OWN_WORK, path_setting_words, settings};
 
 /// A page: what `render` writes below its name.
 pub struct Page {
@@ -258,7 +258,9 @@ fn methods(page: &mut Roff) {
     for method in subject::list(&Programs::default()) {
         of_method(page, &method);
     }
-    page.subheading("Settings of any method, on bench's own link");
+    page.subheading("Settings of any method, in commands that measure");
+    page.term(&format!("+{}=MODEL", OWN_WORK.name), OWN_WORK.summary);
+    page.subheading("The same, on bench's own link");
     for known in PathSetting::ALL {
         page.term(&format!("+{}", known.name()), path_setting_words(known));
     }
