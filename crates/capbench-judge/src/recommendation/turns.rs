@@ -163,9 +163,11 @@ pub fn is_look(trials: &[&TrialResult]) -> bool {
 pub fn costs_are_open(trials: &[&TrialResult]) -> bool {
     let Some(table) = Table::from_trials(trials) else { return false };
     let judgement = Judgement::after_planned_rounds(&table);
+    // As when all methods are corrected for each other, and for both figures.
+    let level = look_level() / (2 * table.methods.len()) as f64;
     judgement.open.iter().any(|&column| {
         let costs = Contrast::between(&table, Measure::Cost, judgement.first, column);
-        column != judgement.first && costs.is_some_and(|costs| !costs.is_known())
+        column != judgement.first && costs.is_some_and(|costs| !costs.is_known(level))
     })
 }
 

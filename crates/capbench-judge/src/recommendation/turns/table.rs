@@ -324,11 +324,12 @@ impl Contrast {
         self.difference.is_some_and(|difference| difference.interval(TURNS_LEVEL).1 <= margin)
     }
 
-    /// Whether the candidate is shown to be better, worse, or about as good.
-    pub(super) fn is_known(&self) -> bool {
+    /// Whether the candidate is shown to be as good within TURNS_EQUAL, or better or worse where chance explains that no more often than
+    /// this.
+    pub(super) fn is_known(&self, by_chance: f64) -> bool {
         let margin = TURNS_EQUAL.ln_1p();
         let is_equal = self.is_above(margin, TURNS_LEVEL) && self.is_below(margin);
-        is_equal || self.by_chance <= look_level()
+        is_equal || self.by_chance <= by_chance
     }
 
     /// How much better the candidate is, as a multiple.
