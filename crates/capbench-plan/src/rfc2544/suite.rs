@@ -1,5 +1,5 @@
 //! The tests of a set-up one after the other: the search for its throughput (RFC 2544 26.1), then the tests that depend on it. A
-//! test that is meaningless with these rates is skipped, and its reason is reported.
+//! test that is meaningless with these rates is skipped, and its reason is reported: which tests run is decided here alone.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -15,6 +15,7 @@ use crate::{PlanError, Result};
 use capbench_judge::bursts::Percent;
 use capbench_judge::rfc2544::{Ended, Found, MaximumRate, NotTested, Tested};
 use capbench_judge::search::{End, MaximumSource, Reason, SearchOutcome, SearchPlan, Status};
+use capbench_judge::thresholds::CLOCKS_DIFFERENCE;
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::Load;
@@ -104,7 +105,7 @@ impl Test {
     }
 
     /// Whether it offers more than the throughput. Such a test needs a maximum rate above the throughput.
-    pub fn overloads(self) -> bool {
+    fn overloads(self) -> bool {
         matches!(self, Self::BackToBack | Self::Recovery)
     }
 }
@@ -237,13 +238,18 @@ impl Rates {
         }))
     }
 
-    /// Why a test is meaningless with these rates.
-    fn refuse(&self, test: Test) -> Option<NotTested> {
-        if !test.overloads() || self.status != Some(Status::AtLeast) {
+    /// Why a test is meaningless with these rates: no load is known to be an overload, or none is. Buffers do not fill at a rate at which
+    /// they are read (RFC 9004).
+    pub(super) fn refuse(&self, test: Test) -> Option<NotTested> {
+        if !test.overloads() {
             return None;
         }
-        let reason = self.reason.clone()?;
-        Some(NotTested::NoOverloadKnown { sustained_pps: self.throughput.get(), reason })
+        let throughput_pps = self.throughput.get();
+        if let (Some(Status::AtLeast), Some(reason)) = (self.status, self.reason.clone()) {
+            return Some(NotTested::NoOverloadKnown { sustained_pps: throughput_pps, reason });
+        }
+        let is_maximum = throughput_pps >= self.maximum.pps.get() * (1.0 - CLOCKS_DIFFERENCE);
+        is_maximum.then_some(NotTested::NoOverload { throughput_pps, maximum: self.maximum })
     }
 }
 
