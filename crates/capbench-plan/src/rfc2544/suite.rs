@@ -108,6 +108,12 @@ impl Test {
     fn overloads(self) -> bool {
         matches!(self, Self::BackToBack | Self::Recovery)
     }
+
+    /// Whether the load of this test is possible: an overload is below the maximum rate. Buffers do not fill at a rate at which they
+    /// are read (RFC 9004).
+    pub fn is_possible(self, throughput: Pps, maximum: Pps) -> bool {
+        !self.overloads() || throughput.get() < maximum.get() * (1.0 - CLOCKS_DIFFERENCE)
+    }
 }
 
 impl fmt::Display for Test {
@@ -238,18 +244,17 @@ impl Rates {
         }))
     }
 
-    /// Why a test is meaningless with these rates: no load is known to be an overload, or none is. Buffers do not fill at a rate at which
-    /// they are read (RFC 9004).
+    /// Why a test is meaningless with these rates: no load is known to be an overload, or none is.
     pub(super) fn refuse(&self, test: Test) -> Option<NotTested> {
-        if !test.overloads() {
-            return None;
+        let Self { throughput, maximum, .. } = *self;
+        if let (true, Some(Status::AtLeast), Some(reason)) = (test.overloads(), self.status, &self.reason) {
+            return Some(NotTested::NoOverloadKnown {
+                sustained_pps: throughput.get(),
+                reason: reason.clone(),
+            });
         }
-        let throughput_pps = self.throughput.get();
-        if let (Some(Status::AtLeast), Some(reason)) = (self.status, self.reason.clone()) {
-            return Some(NotTested::NoOverloadKnown { sustained_pps: throughput_pps, reason });
-        }
-        let is_maximum = throughput_pps >= self.maximum.pps.get() * (1.0 - CLOCKS_DIFFERENCE);
-        is_maximum.then_some(NotTested::NoOverload { throughput_pps, maximum: self.maximum })
+        let is_possible = test.is_possible(throughput, maximum.pps);
+        (!is_possible).then_some(NotTested::NoOverload { throughput_pps: throughput.get(), maximum })
     }
 }
 
