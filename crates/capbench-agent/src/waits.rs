@@ -1,8 +1,8 @@
-//! How long the two ends of a connection wait for each other.
+//! How long the two ends of a connection wait for each other, and how often a lost agent is started again.
 
 use std::time::Duration;
 
-/// Pauses before who was lost is asked again.
+/// Pauses before an agent that was lost is started again, and before an OTG server that was lost is asked again: so often it is tried.
 pub(crate) const RECONNECT: [Duration; 3] =
     [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
 

@@ -18,8 +18,22 @@ pub enum UnknownLoss {
     At(Place),
     /// The capture counts losses at no place.
     NoCounter,
-    /// So many accepted packets are unexplained. They may have come after the end.
-    Unexplained(u64),
+    /// Accepted packets are unexplained.
+    Unexplained {
+        /// Their number.
+        packets: u64,
+        /// Whether they may have come after the end: the arrival of packets was not stopped then.
+        may_be_after_end: bool,
+    },
+}
+
+/// What unexplained packets are for a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unexplained {
+    /// So many are lost.
+    Lost(u64),
+    /// Whether they are lost is unknown.
+    Unknown(UnknownLoss),
 }
 
 /// Packets lost at a place.
@@ -71,13 +85,41 @@ pub fn unexplained(accepted: Option<u64>, lost: Option<u64>, delivered: Option<u
     Some(signed(accepted?).saturating_sub(signed(lost?)).saturating_sub(signed(delivered?)))
 }
 
+impl Unexplained {
+    /// What this remainder of [`unexplained`] is. Packets that can have come after the end are not lost for certain. `was_closed`: the
+    /// arrival of packets was stopped at the end.
+    pub fn of_remainder(remainder: Option<i64>, was_closed: bool) -> Self {
+        let packets = remainder.and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
+        if packets == 0 || was_closed {
+            return Self::Lost(packets);
+        }
+        Self::Unknown(UnknownLoss::Unexplained { packets, may_be_after_end: !was_closed })
+    }
+
+    /// How many of them are lost, as far as known.
+    pub fn lost(self) -> u64 {
+        match self {
+            Self::Lost(packets) => packets,
+            Self::Unknown(_) => 0,
+        }
+    }
+
+    /// Why it is unknown whether they are lost.
+    pub fn unknown(self) -> Option<UnknownLoss> {
+        match self {
+            Self::Lost(_) => None,
+            Self::Unknown(unknown) => Some(unknown),
+        }
+    }
+}
+
 fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{PlaceCount, UnknownLoss, unexplained, unknown_loss};
+    use super::{PlaceCount, Unexplained, UnknownLoss, unexplained, unknown_loss};
     use crate::places::{ALL, Place};
 
     fn known(place: Place) -> PlaceCount {
@@ -133,6 +175,23 @@ mod tests {
         for counts in [(None, Some(2), Some(5)), (Some(10), None, Some(5)), (Some(10), Some(2), None)] {
             let (accepted, lost, delivered) = counts;
             assert_eq!(unexplained(accepted, lost, delivered), None);
+        }
+    }
+
+    #[test]
+    fn unexplained_packets_are_lost_unless_they_can_have_come_after_the_end() {
+        let unknown = Unexplained::Unknown(UnknownLoss::Unexplained { packets: 2, may_be_after_end: true });
+        for (remainder, was_closed, expected) in [
+            (Some(2), true, Unexplained::Lost(2)),
+            (Some(2), false, unknown),
+            (Some(-2), false, Unexplained::Lost(0)),
+            (None, false, Unexplained::Lost(0)),
+        ] {
+            assert_eq!(
+                Unexplained::of_remainder(remainder, was_closed),
+                expected,
+                "{remainder:?} {was_closed}"
+            );
         }
     }
 

@@ -7,11 +7,8 @@ use std::time::Duration;
 
 use capbench_frames::FrameError;
 use capbench_judge::JudgeError;
-use capbench_judge::rfc2544::MaximumRate;
-use capbench_judge::search::MaximumSource;
 use capbench_judge::search::warning::{Allowance, SearchNeed};
 use capbench_model::TrialError;
-use capbench_model::figures::grouped;
 
 /// An error while a plan is made or run.
 #[derive(Debug, thiserror::Error)]
@@ -89,17 +86,6 @@ impl PlanError {
     pub(crate) fn unsupported(what: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Trial(TrialError::Unsupported { what: what.into(), reason: reason.into() })
     }
-}
-
-/// The maximum rate of a test in an error.
-pub(crate) fn maximum_rate(maximum: MaximumRate) -> String {
-    let source = match maximum.source {
-        MaximumSource::LineRate => "the line rate",
-        MaximumSource::Generator => "the generator's maximum",
-        MaximumSource::GeneratorAndReceiver => "the maximum of generator and receiver together",
-        MaximumSource::Given => "as asked for",
-    };
-    format!("{} packets/s, {source}", grouped(maximum.pps.get()))
 }
 
 impl From<FrameError> for PlanError {

@@ -4,6 +4,7 @@ use capbench_model::figures::grouped;
 
 use crate::judgement::Judgement;
 use crate::look::{Advice, Look};
+use crate::places::transmit;
 use crate::reader;
 use crate::remedy::{Remedy, quoted};
 use crate::scheduling::{Polling, in_words};
@@ -138,10 +139,7 @@ fn of_place(look: &Look, place: Place, lost: u64) -> Option<Judgement> {
         ),
         Place::Nic => of_nic(look),
         Place::Backlog => of_backlog(look, lost),
-        Place::Transmit => Judgement::words(
-            "a queueing discipline or a filter of tc dropped what this host sends",
-            format!("`tc -s qdisc show dev {interface}` shows which"),
-        ),
+        Place::Transmit => transmit::judgement(&look.interface),
         Place::Stack => of_stack(look, lost),
         Place::Driver => Judgement::words(
             "the driver had no memory for them, or a redirect of an XDP program failed",

@@ -4,8 +4,7 @@ use capbench_sys::host::ethtool::{self, Offload};
 
 use crate::look::Look;
 use crate::sockets::Method;
-use crate::traced::Traced;
-use capbench_host::links::{Link, LinkDeltas};
+use capbench_host::links::Link;
 
 /// Its name in `ethtool -k`.
 const HARDWARE_GRO: &str = "rx-gro-hw";
@@ -146,30 +145,6 @@ pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String>
         }
     }
     notes
-}
-
-/// Notes about frames that counters of the interface have next to lost ones, and that captures have.
-pub(super) fn captured_and_counted(stats: &LinkDeltas, traced: Option<&Traced>) -> Vec<String> {
-    let all = [
-        (
-            traced.map(|traced| traced.unhandled),
-            "frames that no protocol of this host handles are counted in rx_dropped after the capture point: captures have \
-             them",
-        ),
-        (
-            stats.rx_nohandler,
-            "frames that an inactive member of a bond or team does not pass on are counted in rx_nohandler after the \
-             capture point: captures on the member have them",
-        ),
-        (
-            stats.tx_dropped,
-            "frames that this host sent are counted in tx_dropped: the driver, or the other end of a veth, did not take \
-             them. Captures of what this host sends have most of them",
-        ),
-    ];
-    let counted =
-        all.into_iter().filter_map(|(frames, what)| Some((frames.filter(|frames| *frames > 0)?, what)));
-    counted.map(|(frames, what)| format!("{frames} {what}")).collect()
 }
 
 #[cfg(test)]

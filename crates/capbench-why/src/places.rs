@@ -1,4 +1,10 @@
 //! The places along a receive path where frames can be lost, as the kernel counts them for one interface.
+//!
+//! | file | which frames of a counter are lost |
+//! |---|---|
+//! | `rx_dropped` | in rx_dropped: those of backlog and stack |
+//! | `transmit` | what this host sends, and what is only named of it |
+//! | `no_loss` | none: captures have them, so they are named |
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +20,9 @@ use capbench_host::xdp::XdpProgram;
 use capbench_model::places::Place;
 use capbench_sys::bpf::XdpAttachment;
 
+pub(super) mod no_loss;
 mod rx_dropped;
+pub(super) mod transmit;
 
 /// The places of a receive path in its order. docs/why.md says what counts each.
 pub const PLACES: [Place; 9] = [
@@ -42,6 +50,14 @@ pub struct Lost {
     pub per_s: Option<f64>,
     /// The source of the count.
     pub source: String,
+}
+
+/// Frames that a counter has and captures have, too.
+pub(super) struct Captured {
+    /// Their number; absent if not counted.
+    pub(super) frames: Option<u64>,
+    /// What they are, behind their number.
+    pub(super) note: &'static str,
 }
 
 /// Serializes a place as its key.
@@ -111,28 +127,11 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&XdpProgram>, seconds: f6
     let mut all: Vec<_> = queue.map(|queue| queue.lost(others, traced)).into_iter().chain(of_card).collect();
     all.extend(rx_dropped::losses(counted, of_driver));
     all.push(of_sockets(sockets));
-    all.push(of_transmit(traced));
+    all.push(transmit::lost(traced));
     for lost in &mut all {
         lost.per_s = lost.frames.map(|frames| frames as f64 / seconds);
     }
     all
-}
-
-/// Frames that tc and queueing disciplines drop in front of the point where captures read what the host sends. tx_dropped counts
-/// behind it: fidelity.rs names those frames.
-fn of_transmit(traced: Option<&Traced>) -> Lost {
-    let (frames, source) = match traced {
-        Some(traced) if traced.frames(DropStage::Transmit) > 0 => (
-            Some(traced.frames(DropStage::Transmit)),
-            format!("skb:kfree_skb: {}", traced.reasons(DropStage::Transmit)),
-        ),
-        Some(_) => (Some(0), "skb:kfree_skb".into()),
-        None => (
-            None,
-            "no counter of the interface has what tc and queueing disciplines drop; the tracer has".into(),
-        ),
-    };
-    Lost { place: Place::Transmit, frames, per_s: None, source }
 }
 
 /// The sockets that are bound to the interface. For a socket on all interfaces it is unknown which of them filled it: its loss is

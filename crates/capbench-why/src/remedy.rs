@@ -1,5 +1,6 @@
 //! A change that ends a loss, structured where it is known. Most are commands, and each command can be run as it is printed: it has
 //! no gap that the reader has to fill. A test runs every kind of them. docs/why.md lists those whose test has no such loss to end.
+//! `reader.rs` and `advice.rs` choose the change.
 
 use serde::{Serialize, Serializer};
 

@@ -441,7 +441,7 @@ fn compare(
         ..Look::default()
     };
     look.notes = fidelity::notes(&look, after.offloads, &after.link);
-    look.notes.extend(fidelity::captured_and_counted(&stats, traced.as_ref().ok()));
+    look.notes.extend(places::no_loss::notes(&stats, traced.as_ref().ok()));
     match &traced {
         Err(reason) => look.notes.push(format!("why the kernel drops frames is not traced: {reason}")),
         Ok(traced) if traced.missed > 0 => look.notes.push(format!(

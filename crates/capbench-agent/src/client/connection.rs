@@ -140,7 +140,7 @@ impl Connection {
         if self.is_lost { self.renew(None).map(drop) } else { Ok(()) }
     }
 
-    /// Starts a lost agent again, up to three times. Returns when the interface is free, with what the lost agent reported of the
+    /// Starts a lost agent again, after each pause of [`RECONNECT`]. Returns when the interface is free, with what the lost agent reported of the
     /// trial. All other agents see meanwhile that their controller is there.
     ///
     /// # Errors

@@ -143,7 +143,7 @@ impl Server {
         self.ask(move |api| api.metric(port))
     }
 
-    /// Asks up to three times whether it is there again, if it could not be reached.
+    /// Asks after each pause of [`RECONNECT`] whether it is there again, if it could not be reached.
     ///
     /// # Errors
     /// It still cannot be.

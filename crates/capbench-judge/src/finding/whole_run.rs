@@ -34,10 +34,12 @@ pub struct WholeRun<'r> {
 }
 
 impl<'r> WholeRun<'r> {
-    /// Which method to use: as saved, or by the trials of a bench of an earlier version, which did not save it.
+    /// Which method to use: as saved, less what an older version left undecided, or by the trials of a bench of a version that did
+    /// not save it.
     pub fn recommendation(&self) -> Option<Cow<'r, Recommendation>> {
         if let Some(saved) = self.recommended {
-            return Some(Cow::Borrowed(saved));
+            let decided = saved.with_far_behind(self.facts.trials);
+            return Some(decided.map_or(Cow::Borrowed(saved), Cow::Owned));
         }
         if self.kind != Kind::Bench {
             return None;

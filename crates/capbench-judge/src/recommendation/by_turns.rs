@@ -1,4 +1,5 @@
-//! What trials in turns change of a ranking: the order of the methods, and the conclusion.
+//! What trials in turns change of a ranking: the order of the methods, and the conclusion. After too few rounds to judge, that is only
+//! which method to use meanwhile.
 
 use capbench_model::saved::SavedMethod;
 

@@ -1,4 +1,5 @@
-//! The best of several methods with equal limits: by their costs, then by the privilege that they need.
+//! The best of several methods with equal limits: by their costs, then by the privilege that they need. `rank.rs` decides between which
+//! methods.
 
 use std::cmp::Ordering;
 

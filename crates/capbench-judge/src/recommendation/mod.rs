@@ -13,6 +13,7 @@
 //! | `choice` | the best of several methods with equal limits |
 //! | [`turns`] | the best method at one load, by trials in turns |
 //! | `by_turns` | what the trials in turns change of the order and the conclusion |
+//! | `far_behind` | methods that captured far less of a load than noise explains: they are worse |
 //! | `certain` | which method to use as far as that is certain |
 //! | `settle` | the command that settles which of several is better |
 
@@ -21,6 +22,7 @@ mod by_turns;
 mod certain;
 mod choice;
 mod cost;
+mod far_behind;
 mod limiting;
 mod rank;
 pub(crate) mod settle;
@@ -282,6 +284,12 @@ impl Scene {
         }
     }
 
+    fn is_of_ranking(&self, ranking: &Ranking) -> bool {
+        self.frame_size == ranking.frame_size
+            && self.placement == ranking.placement
+            && self.work == ranking.work
+    }
+
     /// Whether a program captures here, which has its own work.
     fn is_of_program(&self) -> bool {
         self.work == Work::OfProgram
@@ -305,25 +313,16 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
     let question = question_of_bench(trials)?;
     let mut rankings = Vec::new();
     for SceneTrials { scene, trials } in scenes_in_order(trials) {
-        let mut ranking = rank::ranking(question, &scene, &entrants(&trials, searches));
+        let entrants = entrants(&trials, searches);
+        let mut ranking = rank::ranking(question, &scene, &entrants);
         if let Some(turns) = turns::judged(&trials) {
             ranking.decide_by(question, turns);
         }
+        ranking.decide_far_behind(question, &entrants);
         ranking.add_settling_command(question);
         rankings.push(ranking);
     }
-    let first = rankings.first()?;
-    let mut recommended = None;
-    let mut certainty_of_method = None;
-    match &first.conclusion {
-        Conclusion::Use { method, certainty, .. } => {
-            recommended = Some(method.clone());
-            certainty_of_method = Some(*certainty);
-        }
-        Conclusion::OneOf { best, .. } => recommended.clone_from(best),
-        Conclusion::NoneLossless { .. } | Conclusion::NotSent { .. } | Conclusion::Nothing => {}
-    }
-    Some(Recommendation { question, method: recommended, certainty: certainty_of_method, rankings })
+    Recommendation::by_first_ranking(question, rankings)
 }
 
 /// The question that a bench with these trials answers; `None` if they are of no bench.
@@ -418,6 +417,21 @@ fn is_search_of(search: &SearchOutcome, profile: &Profile) -> bool {
 }
 
 impl Recommendation {
+    /// `None` without a ranking.
+    fn by_first_ranking(question: Question, rankings: Vec<Ranking>) -> Option<Self> {
+        let mut recommended = None;
+        let mut certainty_of_method = None;
+        match &rankings.first()?.conclusion {
+            Conclusion::Use { method, certainty, .. } => {
+                recommended = Some(method.clone());
+                certainty_of_method = Some(*certainty);
+            }
+            Conclusion::OneOf { best, .. } => recommended.clone_from(best),
+            Conclusion::NoneLossless { .. } | Conclusion::NotSent { .. } | Conclusion::Nothing => {}
+        }
+        Some(Self { question, method: recommended, certainty: certainty_of_method, rankings })
+    }
+
     /// The ranking that answers the question.
     pub fn headline(&self) -> Option<&Ranking> {
         self.rankings.first()
@@ -458,6 +472,12 @@ pub fn sustains(
 }
 
 impl Sustained {
+    /// Whether it sustained a load, and its limit may be above that: no load showed it, or noise hides it.
+    pub fn is_lower_bound(&self) -> bool {
+        let hides_limit = matches!(self.status, SustainedStatus::AtLeast | SustainedStatus::Disturbed);
+        self.lower_pps.is_some() && hides_limit
+    }
+
     /// Whether a load is sustained. It is unknown between the bounds, and above all loads that were tried.
     fn sustains(&self, pps: f64) -> Sustains {
         if self.lower_pps.is_some_and(|lower| is_as_high(lower, pps)) {

@@ -1,4 +1,4 @@
-//! The order of the methods of one set-up, and what is certain about it.
+//! The order of the methods of one set-up, what is certain about it, and which method to use while it is not.
 
 use crate::disturbed::are_disturbed;
 use crate::limit::Limit;

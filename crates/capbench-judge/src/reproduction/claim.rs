@@ -12,12 +12,15 @@
 //! | `search` | the throughput that searches find is below what best effort captures |
 //! | `uncounted` | lost frames are counted nowhere |
 //! | `effect` | one of Dain's effects appears |
+//!
+//! `testable` decides when a claim cannot be tested here.
 
 mod compare;
 mod effect;
 mod onset;
 mod search;
 mod share;
+mod testable;
 mod uncounted;
 
 use std::collections::BTreeMap;
@@ -29,11 +32,11 @@ use self::effect::EffectRule;
 use self::onset::Onset;
 use self::search::Search;
 use self::share::Share;
-use crate::reproduction::judging::{Chance, JudgedClaim, RuleAnswer, judgement, judgement_at_any_load};
+use crate::reproduction::judging::{JudgedClaim, RuleAnswer, judgement, judgement_at_any_load};
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
-use crate::reproduction::{Answer, ClaimEvidence, ClaimText};
+use crate::reproduction::{Answer, ClaimText};
 use capbench_model::saved::SavedMethod;
 
 /// A claim of a publication, and the rule that judges it.
@@ -87,7 +90,7 @@ struct Group<'m> {
 impl Claim {
     /// The answer. For Dain's effects, one answer for all methods with the same result.
     pub fn judge(&self, measured: &MeasuredSteps<'_>) -> Vec<JudgedClaim> {
-        if let Some(untestable) = self.why_not_testable(measured) {
+        if let Some(untestable) = testable::without_method(self, measured) {
             return vec![untestable];
         }
         let groups = self.groups(measured);
@@ -100,20 +103,6 @@ impl Claim {
             Rule::Regimes(rule) => return rule.judge(&self.claim, &self.of[0], measured),
         };
         vec![self.judgement(answer)]
-    }
-
-    /// The answer if the method that the claim needs cannot run here.
-    fn why_not_testable(&self, measured: &MeasuredSteps<'_>) -> Option<JudgedClaim> {
-        let method = self.needs.as_ref()?;
-        let reason = measured.why_left_out(method)?;
-        let answer = RuleAnswer {
-            answer: Answer::NotTestable,
-            evidence: ClaimEvidence::CannotRun { method: method.clone(), because: reason.into() },
-            visits: Vec::new(),
-            chance: Chance::Unknown,
-            noise_explains: false,
-        };
-        Some(judgement_at_any_load(&self.claim, answer))
     }
 
     fn judgement(&self, answer: RuleAnswer<'_>) -> JudgedClaim {

@@ -116,6 +116,13 @@ pub enum NotTested {
         /// Why the throughput is unknown.
         reason: Reason,
     },
+    /// The throughput is the maximum rate, so no load is an overload.
+    NoOverload {
+        /// The throughput, frames per second.
+        throughput_pps: f64,
+        /// The maximum rate.
+        maximum: MaximumRate,
+    },
     /// The laboratory cannot run it.
     Unsupported {
         /// Why, in one line.

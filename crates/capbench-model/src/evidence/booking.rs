@@ -1,4 +1,6 @@
 //! The ledger of a trial: how many frames each place along the path lost, and by which counters. [`Evidence::book`] books all places.
+//!
+//! Frames that nothing read until the trial ended are booked here, also those in the queue of a veth; `refused.rs` divides refused ones.
 
 use super::refused::Refused;
 use super::{Evidence, LossesByReason, PeerQueue, QueueAccount, TracedLosses, UnreadFrames};

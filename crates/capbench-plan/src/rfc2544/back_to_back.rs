@@ -3,7 +3,7 @@
 //!
 //! RFC 9004 divides the mean burst by the theoretical rate, and subtracts what was read from the buffer meanwhile: `implied * (1
 //! - throughput / theoretical)`. For a capture, that time is the one of ring, socket, backlog and card together. It is
-//! meaningful only if the throughput is below the theoretical rate, since buffers do not fill otherwise. On a link without a
+//! meaningful only if the throughput is below the theoretical rate, which the suite decides. On a link without a
 //! rate, the generator's maximum replaces it, as [`MaximumRate`] says.
 //!
 //! Bursts are sent at exactly the rate by which the formulas divide; [`crate::bursts`] describes the search for the longest.
@@ -16,13 +16,12 @@ use capbench_frames::rates::Pps;
 use super::Finished;
 use crate::Observer;
 use crate::bursts::{BurstSearch, Longest};
-use crate::error::maximum_rate;
 use crate::session::Session;
 use crate::{PlanError, Result};
 use capbench_judge::bursts::{BurstEnd, Percent};
 use capbench_judge::rfc2544::back_to_back::{BackToBackOutcome, Benchmark, Searched};
 use capbench_judge::rfc2544::{Ended, MaximumRate};
-use capbench_judge::thresholds::{BURST_NEAR_LIMIT, CLOCKS_DIFFERENCE};
+use capbench_judge::thresholds::BURST_NEAR_LIMIT;
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 
@@ -65,18 +64,8 @@ impl BackToBackTest {
         self.search.limit_frames(self.maximum.pps)
     }
 
-    /// Fails for a test whose bursts fill no buffer, or exceed their limit.
+    /// Fails for a test whose first burst exceeds the limit.
     fn check(&self) -> Result<()> {
-        let (throughput_pps, maximum_pps) = (self.throughput.get(), self.maximum.pps.get());
-        if throughput_pps >= maximum_pps * (1.0 - CLOCKS_DIFFERENCE) {
-            return Err(PlanError::unsupported(
-                "a back-to-back test",
-                format!(
-                    "the throughput, {throughput_pps:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
-                    maximum_rate(self.maximum)
-                ),
-            ));
-        }
         if self.limit_frames() < self.search.first.get() {
             return Err(PlanError::unsupported(
                 "a back-to-back test",
@@ -91,7 +80,7 @@ impl BackToBackTest {
         Ok(())
     }
 
-    /// Runs the test. Fails when the test is meaningless, and when a trial cannot be saved.
+    /// Runs the test. Fails when its first burst exceeds the limit, and when a trial cannot be saved.
     pub fn run(
         &self,
         setup: &Setup,
@@ -165,19 +154,4 @@ enum NoBurst {
          or it never fills"
     )]
     NearLimit { count: usize, searches: usize, frames: u64, limit: Duration },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use capbench_judge::search::MaximumSource;
-
-    #[test]
-    fn a_throughput_within_two_clocks_of_the_maximum_rate_fills_no_buffer() {
-        let maximum = MaximumRate { pps: "1M".parse().unwrap(), source: MaximumSource::Given };
-        for (throughput, is_tested) in [(999_750.0, true), (999_840.0, false)] {
-            let test = BackToBackTest::standard(maximum, Pps::new(throughput).unwrap());
-            assert_eq!(test.check().is_ok(), is_tested, "{throughput} packets/s");
-        }
-    }
 }

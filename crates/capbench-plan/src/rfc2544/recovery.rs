@@ -12,7 +12,6 @@ use capbench_frames::schedule::Step;
 
 use super::{Finished, repeated};
 use crate::Observer;
-use crate::error::maximum_rate;
 use crate::session::Session;
 use crate::{PlanError, Result};
 use capbench_judge::bursts::Percent;
@@ -55,7 +54,8 @@ impl RecoveryTest {
         }
     }
 
-    /// The load. Fails for an overload that is not above the throughput, or a rate after it that is.
+    /// The load. Fails for percentages by which the overload is not above the throughput, or the rate after it is. Whether the maximum rate
+    /// allows an overload the suite decides.
     pub fn load(&self) -> Result<Step> {
         let whole = Percent::WHOLE;
         if self.overload <= whole || self.after >= whole {
@@ -70,14 +70,6 @@ impl RecoveryTest {
         }
         let wanted = self.throughput.get() * self.overload.ratio();
         let before = Pps::new(wanted.min(self.maximum.pps.get()))?;
-        if before <= self.throughput {
-            return Err(refused(format!(
-                "the maximum rate ({}) is no more than the throughput, {} packets/s, so nothing offered would be an \
-                 overload",
-                maximum_rate(self.maximum),
-                grouped(self.throughput.get())
-            )));
-        }
         let after = Pps::new(before.get() * self.after.ratio())?;
         if after >= self.throughput {
             return Err(refused(format!(

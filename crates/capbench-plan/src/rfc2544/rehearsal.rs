@@ -104,7 +104,7 @@ impl Suite {
     /// The cost if the maximum rate is sustained.
     fn cost_at_maximum(&self, setup: &Setup, plan: &SearchPlan, maximum: Pps) -> Result<Cost> {
         let mut whole = cost(plan, maximum, maximum)?;
-        for test in self.tests.iter().filter(|test| !test.overloads()) {
+        for test in &self.tests {
             whole = whole.and(test.rehearse(&self.extent, setup, maximum, maximum, LITTLE)?);
         }
         Ok(whole)
@@ -137,12 +137,15 @@ impl Test {
         maximum: Pps,
         room: Room,
     ) -> Result<Cost> {
+        let rates = Rates::given(capacity, maximum);
+        if rates.refuse(self).is_some() {
+            return Ok(Cost::default());
+        }
         let method = SimulatedMethod::new(&setup.method.to_string(), capacity.get()).room(room);
         let path = SimulatedLaboratory::new(maximum.get(), vec![method]);
         let mut rehearsal = Rehearsal::on(path);
         // Searches for bursts are alike on a path without noise.
         let once = Extent { bursts: NonZeroU32::MIN, ..*extent };
-        let rates = Rates::given(capacity, maximum);
         match self.run(&once, &rates, setup, &mut rehearsal, &mut ()) {
             Ok(_) | Err(PlanError::Trial(TrialError::Unsupported { .. })) => {}
             Err(error) => return Err(error),

@@ -1,5 +1,5 @@
 //! The tests of a set-up one after the other: the search for its throughput (RFC 2544 26.1), then the tests that depend on it. A
-//! test that is meaningless with these rates is skipped, and its reason is reported.
+//! test that is meaningless with these rates is skipped, and its reason is reported: which tests run is decided here alone.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -15,6 +15,7 @@ use crate::{PlanError, Result};
 use capbench_judge::bursts::Percent;
 use capbench_judge::rfc2544::{Ended, Found, MaximumRate, NotTested, Tested};
 use capbench_judge::search::{End, MaximumSource, Reason, SearchOutcome, SearchPlan, Status};
+use capbench_judge::thresholds::CLOCKS_DIFFERENCE;
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::Load;
@@ -104,8 +105,14 @@ impl Test {
     }
 
     /// Whether it offers more than the throughput. Such a test needs a maximum rate above the throughput.
-    pub fn overloads(self) -> bool {
+    fn overloads(self) -> bool {
         matches!(self, Self::BackToBack | Self::Recovery)
+    }
+
+    /// Whether the load of this test is possible: an overload is below the maximum rate. Buffers do not fill at a rate at which they
+    /// are read (RFC 9004).
+    pub fn is_possible(self, throughput: Pps, maximum: Pps) -> bool {
+        !self.overloads() || throughput.get() < maximum.get() * (1.0 - CLOCKS_DIFFERENCE)
     }
 }
 
@@ -237,13 +244,17 @@ impl Rates {
         }))
     }
 
-    /// Why a test is meaningless with these rates.
-    fn refuse(&self, test: Test) -> Option<NotTested> {
-        if !test.overloads() || self.status != Some(Status::AtLeast) {
-            return None;
+    /// Why a test is meaningless with these rates: no load is known to be an overload, or none is.
+    pub(super) fn refuse(&self, test: Test) -> Option<NotTested> {
+        let Self { throughput, maximum, .. } = *self;
+        if let (true, Some(Status::AtLeast), Some(reason)) = (test.overloads(), self.status, &self.reason) {
+            return Some(NotTested::NoOverloadKnown {
+                sustained_pps: throughput.get(),
+                reason: reason.clone(),
+            });
         }
-        let reason = self.reason.clone()?;
-        Some(NotTested::NoOverloadKnown { sustained_pps: self.throughput.get(), reason })
+        let is_possible = test.is_possible(throughput, maximum.pps);
+        (!is_possible).then_some(NotTested::NoOverload { throughput_pps: throughput.get(), maximum })
     }
 }
 

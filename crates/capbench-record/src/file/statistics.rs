@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use capbench_model::completeness::{PlaceCount, UnknownLoss, unexplained, unknown_loss};
+use capbench_model::completeness::{PlaceCount, Unexplained, UnknownLoss, unexplained, unknown_loss};
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
 
@@ -134,6 +134,12 @@ impl InterfaceStatistics {
         self.comments.push(format!("{CUT} packets {}, octets {}", lengths.cut_packets, lengths.cut));
     }
 
+    /// Notes that the arrival of packets was stopped at the end of the capture, replacing an earlier note.
+    pub fn note_closed(&mut self) {
+        self.comments.retain(|comment| comment != CLOSED);
+        self.comments.push(CLOSED.into());
+    }
+
     /// Adds a place in capbench to the booked losses.
     pub fn book_own(&mut self, place: &str, count: u64) {
         let lost = format!("{place}{OWN}{count}");
@@ -151,11 +157,12 @@ impl InterfaceStatistics {
         places.filter_map(|(_, count)| count.parse::<u64>().ok()).reduce(u64::saturating_add)
     }
 
-    /// Packets that the counters report as lost: at the interface, by the system, or by the program itself. `None` if none of them
-    /// is known.
+    /// Packets that the counters report as lost: at the interface, by the system, or by the program itself, and unexplained ones that
+    /// are lost. `None` if none of the counts is known.
     pub fn lost(&self) -> Option<u64> {
         let counts = [self.interface_dropped, self.system_dropped, self.own_dropped()];
-        counts.into_iter().flatten().reduce(u64::saturating_add)
+        let counted = counts.into_iter().flatten().reduce(u64::saturating_add)?;
+        Some(counted.saturating_add(self.unexplained().lost()))
     }
 
     /// Why it is unknown how many packets were lost until then; `None`: it is known. The recorder lists the places that it knows
@@ -170,10 +177,13 @@ impl InterfaceStatistics {
         if unknown.is_some() {
             return unknown;
         }
-        match unexplained(self.accepted, self.system_dropped, self.delivered) {
-            Some(count @ 1..) => Some(UnknownLoss::Unexplained(count.unsigned_abs())),
-            _ => None,
-        }
+        self.unexplained().unknown()
+    }
+
+    fn unexplained(&self) -> Unexplained {
+        let was_closed = self.comments.iter().any(|comment| comment == CLOSED);
+        let remainder = unexplained(self.accepted, self.system_dropped, self.delivered);
+        Unexplained::of_remainder(remainder, was_closed)
     }
 
     /// The places in the comment about losses; absent without one.
@@ -214,6 +224,8 @@ impl InterfaceStatistics {
 const LOST: &str = "lost:";
 /// Prefix of the comment about packets that were cut.
 const CUT: &str = "cut:";
+/// The comment that no packet arrived after the end.
+const CLOSED: &str = "closed: no packet arrived after the end";
 /// What is in the comment instead of a count that is not known.
 const UNKNOWN: &str = "unknown";
 /// Separator between a place in capbench and its count.
@@ -303,12 +315,15 @@ mod tests {
             assert_eq!(statistics(comment).unknown_loss(), expected, "{comment}");
         }
         assert_eq!(InterfaceStatistics::default().unknown_loss(), Some(UnknownLoss::NoCounter));
-        let unread = InterfaceStatistics {
+        let mut unread = InterfaceStatistics {
             accepted: Some(10),
             delivered: Some(7),
             system_dropped: Some(1),
             ..InterfaceStatistics::default()
         };
-        assert_eq!(unread.unknown_loss(), Some(UnknownLoss::Unexplained(2)));
+        let unknown = Some(UnknownLoss::Unexplained { packets: 2, may_be_after_end: true });
+        assert_eq!((unread.lost(), unread.unknown_loss()), (Some(1), unknown));
+        unread.note_closed();
+        assert_eq!((unread.lost(), unread.unknown_loss()), (Some(3), None), "none came after the end");
     }
 }

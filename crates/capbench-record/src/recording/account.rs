@@ -9,7 +9,9 @@
 use std::time::Duration;
 
 use capbench_capture::occupancy::Occupancy;
-use capbench_model::completeness::{PlaceCount, UnknownLoss, is_lacking, unexplained, unknown_loss};
+use capbench_model::completeness::{
+    PlaceCount, Unexplained, UnknownLoss, is_lacking, unexplained, unknown_loss,
+};
 use capbench_model::counters::{Loss, lost_behind_capture_point};
 use capbench_model::places::Place;
 
@@ -84,8 +86,8 @@ pub struct InterfaceAccount {
     pub went_down: u64,
     /// Whether it is down.
     pub is_down: bool,
-    /// Whether it has ended, and was closed for new frames while it was drained. Unexplained frames are then missing. Without
-    /// that, others can have arrived after the end.
+    /// Whether it has ended, and was closed for new frames while it was drained. Without that, frames can have arrived after the
+    /// end.
     pub was_shut: bool,
 }
 
@@ -128,10 +130,9 @@ impl InterfaceAccount {
         before_output + self.output.lost() + self.output.sync_failed
     }
 
-    /// [`Self::lost`], plus unexplained accepted frames after the end.
+    /// [`Self::lost`], plus unexplained accepted frames that are lost.
     pub fn missing(&self) -> u64 {
-        let unexplained = self.unexplained().and_then(|count| u64::try_from(count).ok());
-        self.lost() + unexplained.filter(|_| self.was_shut).unwrap_or(0)
+        self.lost() + Unexplained::of_remainder(self.unexplained(), self.was_shut).lost()
     }
 
     /// Frames that never were in a file on the disk, or not whole in it; an upper limit after failed writes
@@ -161,10 +162,7 @@ impl InterfaceAccount {
         if let Some(unknown) = unknown_loss(&losses, self.went_down > 0) {
             return Some(unknown);
         }
-        match self.unexplained() {
-            Some(count @ 1..) if !self.was_shut => Some(UnknownLoss::Unexplained(count.unsigned_abs())),
-            _ => None,
-        }
+        Unexplained::of_remainder(self.unexplained(), self.was_shut).unknown()
     }
 
     /// The counter of a place, or why there is none.
@@ -264,7 +262,7 @@ mod tests {
         let short = InterfaceAccount { delivered: 88, ..account() };
         assert_eq!((short.lost(), short.missing(), short.unknown_loss()), (15, 17, None));
         let open = InterfaceAccount { was_shut: false, ..short };
-        let unexplained = Some(UnknownLoss::Unexplained(2));
+        let unexplained = Some(UnknownLoss::Unexplained { packets: 2, may_be_after_end: true });
         assert_eq!(
             (open.missing(), open.unknown_loss()),
             (15, unexplained),

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use capbench_capture::occupancy::Occupancy;
 use capbench_model::completeness::unexplained;
 use capbench_model::counters::{Counters, Loss};
+use capbench_model::places::Place;
 use capbench_sys::host::clock::realtime_ns;
 
 use super::link::LinkCounts;
@@ -126,6 +127,19 @@ pub(super) struct Reading {
 }
 
 impl Reading {
+    /// Losses in front of capbench by the captures of an interface: at its link, in front of their sockets, and in the method.
+    pub(super) fn losses(readings: &[Self]) -> Vec<Loss> {
+        let mut losses = Counters::sum(readings.iter().map(|reading| &reading.counters)).losses;
+        if !losses.iter().any(|loss| loss.place == Place::Link) {
+            let missed = readings.first().and_then(|reading| reading.link.missed);
+            losses.insert(0, Loss { place: Place::Link, count: missed, source: LinkCounts::MISSED.into() });
+        }
+        if let Some(reading) = readings.first() {
+            losses.splice(1..1, reading.unreached.iter().cloned());
+        }
+        losses
+    }
+
     /// Accepted frames that were neither lost nor delivered by then; negative if more were delivered. `None` if the method does
     /// not count accepted frames.
     pub(super) fn unread(&self) -> Option<i64> {

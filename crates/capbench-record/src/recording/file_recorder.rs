@@ -11,7 +11,7 @@ use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame};
 
-use super::board::{CaptureBoard, InterfaceBoard};
+use super::board::{CaptureBoard, InterfaceBoard, Reading};
 use super::link::LinkCounts;
 use super::plan::Plan;
 use crate::error::Result;
@@ -63,18 +63,14 @@ impl Ends {
             let readings: Vec<_> = captures.iter().map(|capture| capture.reading()).collect();
             let counters = Counters::sum(readings.iter().map(|reading| &reading.counters));
             let link = readings.first().map_or_else(LinkCounts::default, |reading| reading.link);
-            let mut losses: Vec<_> = LostAt::of(&counters.losses).collect();
-            if !losses.iter().any(|loss| loss.booking == Booking::Interface) {
-                let place = Place::Link.key().into();
-                losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
-            }
             let went_down =
                 link.went_down(captures.iter().map(|capture| capture.went_down.load(Relaxed)).max());
-            // Unknown counts are listed where they must be known.
-            let unreached = readings.iter().take(1).flat_map(|reading| &reading.unreached);
-            losses.extend(LostAt::of(
-                unreached.filter(|loss| loss.count.is_some() || must_be_known(loss.place, went_down > 0)),
-            ));
+            let mut counted = Reading::losses(&readings);
+            // An unknown count of the stack is listed where it must be known.
+            counted.retain(|loss| {
+                loss.place != Place::Stack || loss.count.is_some() || must_be_known(loss.place, went_down > 0)
+            });
+            let mut losses: Vec<_> = LostAt::of(&counted).collect();
             if *has_workers {
                 let lost = captures.iter().map(|capture| capture.gaps.frames()).sum();
                 let place = Place::ApplicationQueue.key().into();
@@ -96,6 +92,9 @@ impl Ends {
             });
             statistics.book(&losses);
             statistics.note_cut(&board.lengths());
+            if end_ns.is_some() && captures.iter().all(|capture| capture.is_shut()) {
+                statistics.note_closed();
+            }
         }
     }
 }

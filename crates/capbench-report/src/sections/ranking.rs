@@ -67,9 +67,7 @@ fn rate_point(row: usize, sustained: &Sustained) -> Point {
         SustainedStatus::Unknown => None,
         _ => Some(sustained.lower_pps.unwrap_or(0.0)),
     };
-    let hides_limit = matches!(sustained.status, SustainedStatus::AtLeast | SustainedStatus::Disturbed);
-    let is_at_least = sustained.lower_pps.is_some() && hides_limit;
-    Point { is_at_least, ..point(row as f64, pps, sustained.trials.clone()) }
+    Point { is_at_least: sustained.is_lower_bound(), ..point(row as f64, pps, sustained.trials.clone()) }
 }
 
 /// From the sustained rate to the lowest load that was not sustained; `None` if the generator could not reach such a load.

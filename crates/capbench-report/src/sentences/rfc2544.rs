@@ -5,7 +5,8 @@ use capbench_judge::finding::rfc2544::{
 };
 use capbench_judge::finding::search::SetUp;
 use capbench_judge::limit::Limit;
-use capbench_judge::rfc2544::{NotTested, Untested};
+use capbench_judge::rfc2544::{MaximumRate, NotTested, Untested};
+use capbench_judge::search::MaximumSource;
 use capbench_model::figures::grouped;
 use capbench_model::not_measured::NotMeasured;
 
@@ -185,8 +186,24 @@ pub fn not_tested_words(because: &NotTested) -> String {
             grouped(*sustained_pps),
             reason_words(reason)
         ),
+        NotTested::NoOverload { throughput_pps, maximum } => format!(
+            "the throughput, {} packets/s, is the maximum rate ({}), so no load is an overload",
+            grouped(*throughput_pps),
+            maximum_words(*maximum)
+        ),
         NotTested::Unsupported { reason } => reason.clone(),
     }
+}
+
+/// The maximum rate of a frame size, and where it is from.
+pub(crate) fn maximum_words(maximum: MaximumRate) -> String {
+    let source = match maximum.source {
+        MaximumSource::LineRate => "the line rate",
+        MaximumSource::Generator => "the generator's maximum",
+        MaximumSource::GeneratorAndReceiver => "the maximum of generator and receiver together",
+        MaximumSource::Given => "as asked for",
+    };
+    format!("{} packets/s, {source}", grouped(maximum.pps.get()))
 }
 
 /// Tests that were not run, as results have them.
@@ -217,11 +234,11 @@ fn signed_time(ns: i64) -> String {
 #[cfg(test)]
 mod tests {
     use capbench_judge::finding::rfc2544::LossAtLoad;
-    use capbench_judge::search::{MaximumSource, Reason};
+    use capbench_judge::search::Reason;
 
     use super::{
-        Contradiction, FoundThroughput, Limit, NotTested, SetUp, TestFact, Throughput, Untested, Way,
-        contradicted, not_measured, test_words, throughputs,
+        Contradiction, FoundThroughput, Limit, MaximumRate, MaximumSource, NotTested, SetUp, TestFact,
+        Throughput, Untested, Way, contradicted, not_measured, test_words, throughputs,
     };
 
     #[test]
@@ -310,6 +327,14 @@ mod tests {
                 NotTested::NoOverloadKnown { sustained_pps: 8e5, reason },
                 "at least 800,000 packets/s are sustained (the generator sends no more) and the throughput is unknown, so no \
                  load is known to be an overload",
+            ),
+            (
+                NotTested::NoOverload {
+                    throughput_pps: 999_900.0,
+                    maximum: MaximumRate { pps: "1M".parse().unwrap(), source: MaximumSource::Generator },
+                },
+                "the throughput, 999,900 packets/s, is the maximum rate (1,000,000 packets/s, the generator's maximum), so no \
+                 load is an overload",
             ),
             (NotTested::Unsupported { reason: "no ring".into() }, "no ring"),
         ];

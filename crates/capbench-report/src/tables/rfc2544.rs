@@ -4,9 +4,8 @@ use capbench_judge::rfc2544::back_to_back::BackToBackOutcome;
 use capbench_judge::rfc2544::frame_loss::{FrameLossOutcome, LossPoint};
 use capbench_judge::rfc2544::latency::{Across, LatencyOutcome, Leg};
 use capbench_judge::rfc2544::recovery::{Recovery, RecoveryOutcome, Repetition};
-use capbench_judge::rfc2544::{Ended, Found, MaximumRate, Tested};
-use capbench_judge::search::{MaximumSource, Status};
-use capbench_model::figures::grouped;
+use capbench_judge::rfc2544::{Ended, Found, Tested};
+use capbench_judge::search::Status;
 use capbench_results::Results;
 use capbench_results::trial_columns::key;
 
@@ -14,6 +13,7 @@ use super::rows::{Fields, Rows};
 use super::sweeps::burst_ends;
 use crate::model::{Cell, Table};
 use crate::naming::{many, rate, time};
+use crate::sentences::rfc2544::maximum_words;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let tables = [latency, frame_loss, back_to_back, recovery];
@@ -181,17 +181,6 @@ fn loss_fields(outcome: &FrameLossOutcome, point: &LossPoint) -> Fields {
         .count("delivered", "delivered", point.delivered)
         .figure("loss_ratio", "frame loss rate", point.loss_percent / 100.0)
         .words("verdict", "verdict", key(point.verdict))
-}
-
-/// The maximum rate of a frame size, and where it is from.
-fn maximum_words(maximum: MaximumRate) -> String {
-    let source = match maximum.source {
-        MaximumSource::LineRate => "the line rate",
-        MaximumSource::Generator => "the generator's maximum",
-        MaximumSource::GeneratorAndReceiver => "the maximum of generator and receiver together",
-        MaximumSource::Given => "as asked for",
-    };
-    format!("{} packets/s, {source}", grouped(maximum.pps.get()))
 }
 
 /// A row per test of back-to-back frames.

@@ -164,15 +164,17 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
     super::run(scene, Tests { tests, suite, setups: Vec::new() })
 }
 
+/// The name of the first test of a suite of which this is so.
+fn first(tests: &[Test], is_so: impl Fn(rfc2544::Test) -> bool) -> Option<&'static str> {
+    tests.iter().find(|test| test.of_suite().is_some_and(&is_so)).map(|test| test.name())
+}
+
 /// Refuses flags that contradict each other, or have no effect together.
 fn check(flags: &Rfc2544Flags, rates: Rates, tests: &[Test]) -> Result<(), Usage> {
     let refuse = |why: String| Err(Usage(why));
-    let first = |is_so: fn(rfc2544::Test) -> bool| {
-        tests.iter().find(|test| test.of_suite().is_some_and(is_so)).map(|test| test.name())
-    };
     match (rates.throughput, rates.maximum) {
         (Some(throughput), None) => {
-            if let Some(test) = first(rfc2544::Test::needs_maximum) {
+            if let Some(test) = first(tests, rfc2544::Test::needs_maximum) {
                 return refuse(format!(
                     "--throughput {throughput}: give --max-rate, too; without a search no maximum rate is known, and {test} \
                      depends on it"
@@ -182,8 +184,8 @@ fn check(flags: &Rfc2544Flags, rates: Rates, tests: &[Test]) -> Result<(), Usage
         (Some(throughput), Some(maximum)) if throughput > maximum => {
             return refuse(format!("--throughput {throughput}: it is above --max-rate {maximum}"));
         }
-        (Some(throughput), Some(maximum)) if throughput == maximum && !flags.test.is_empty() => {
-            if let Some(test) = first(rfc2544::Test::overloads) {
+        (Some(throughput), Some(maximum)) if !flags.test.is_empty() => {
+            if let Some(test) = first(tests, |test| !test.is_possible(throughput, maximum)) {
                 return refuse(format!(
                     "--test: {test} offers more than the throughput, and --max-rate is no more; give a higher one"
                 ));

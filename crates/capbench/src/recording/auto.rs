@@ -1,5 +1,6 @@
 //! `--method auto`: the method that the user's last bench of this host recommends, as far as it is certain: one that no other method
-//! is known to beat. A method that names code, such as a library path, is never chosen.
+//! is known to beat. A method that names code, such as a library path, is never chosen. What is certain is decided in
+//! `recommendation/certain.rs` of capbench-judge.
 
 use std::fmt::Display;
 use std::path::Path;

@@ -7,7 +7,6 @@
 //! | `unanswered` | why no method can be named |
 //! | `programs` | programs of which nothing is known, and why |
 //! | `pauses` | losses of single moments, which no method is blamed for |
-//! | `far_behind` | methods that captured far less of the load than noise explains |
 //! | `next` | the command that shows more |
 //! | `ranks` | methods that are worse, or of which no trial shows what they sustain |
 //! | `overload` | what the methods lose at maximum load |
@@ -16,7 +15,6 @@
 
 mod costs;
 mod elsewhere;
-mod far_behind;
 mod in_turns;
 mod next;
 mod overload;
@@ -227,23 +225,22 @@ fn of_ranking(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> Ve
     }
     let paused = pauses::paused(ranking, run);
     let has_time = no_time.is_none();
-    let far_behind = far_behind::far_behind(question, ranking, run);
-    let verdict = no_time.or_else(|| verdict::verdict(question, ranking, &paused, &far_behind));
+    let verdict = no_time.or_else(|| verdict::verdict(question, ranking, &paused));
     let mut all = Vec::new();
     all.extend(verdict.map(|verdict| found(BenchFinding::Verdict(verdict), trials_of_ranking(ranking))));
     let in_turns = in_turns::in_turns(ranking, run);
     let has_turns = in_turns.is_some();
     all.extend(in_turns);
-    all.extend(next::settle(recommendation, ranking, run, &far_behind));
+    all.extend(next::settle(recommendation, ranking, run));
     all.extend(next::find_highest(ranking, run));
     // Where one thread has no time for the load, that answers for every method: single methods and costs add nothing.
     if has_time {
-        all.extend(ranks::unknown(ranking, &far_behind));
+        all.extend(ranks::unknown(ranking));
     }
     all.extend(pauses::found(&paused));
     // Trials in turns say who is worse, and by what.
     if !has_turns {
-        all.extend(ranks::worse(ranking, &far_behind));
+        all.extend(ranks::worse(ranking));
     }
     all.extend(overload::overload(ranking, run, &paused));
     if has_time && !ranking.turns.as_ref().is_some_and(Turns::compare_costs) {

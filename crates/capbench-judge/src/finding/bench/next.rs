@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult};
 
 use super::{BenchFinding, SetUp, found};
@@ -20,11 +19,8 @@ pub(super) fn settle(
     recommendation: &Recommendation,
     ranking: &Ranking,
     run: &RunFacts<'_>,
-    far_behind: &[&SavedMethod],
 ) -> Option<Found> {
-    let Conclusion::OneOf { methods, .. } = &ranking.conclusion else { return None };
-    let mut left = methods.clone();
-    left.retain(|method| !far_behind.contains(&method));
+    let Conclusion::OneOf { methods: left, .. } = &ranking.conclusion else { return None };
     if left.len() < 2 {
         return None;
     }
@@ -38,12 +34,12 @@ pub(super) fn settle(
         let had = TrialsInTurns { trials, is_at_load, is_quick: is_quick(run) };
         let rounds = had.rounds_of_next(recommendation.rankings.len(), left.len());
         let rounds = rounds.min(TURNS_LOOKS[TURNS_LOOKS.len() - 1]);
-        if would_name_the_best(&in_turns, &left, rounds) == Some(false) {
-            let fact = BenchFinding::CannotSettle { methods: left, rounds: rounds as u32 };
+        if would_name_the_best(&in_turns, left, rounds) == Some(false) {
+            let fact = BenchFinding::CannotSettle { methods: left.clone(), rounds: rounds as u32 };
             return Some(found(fact, in_turns.iter().map(|trial| trial.number)));
         }
     }
-    let mut command = words_to_settle(question, &left, ranking);
+    let mut command = words_to_settle(question, left, ranking);
     command.extend(programs_file(run));
     let takes: Duration = whole_run(time_of_bench(is_at_load, left.len()));
     Some(found(BenchFinding::Settle { command, takes_s: Some(takes.as_secs_f64()) }, []))

@@ -8,8 +8,8 @@ use crate::finding::Found;
 use crate::recommendation::{Certainty, Conclusion, Ranking};
 
 /// Methods that are worse although the best one is not decided.
-pub(super) fn worse(ranking: &Ranking, far_behind: &[&SavedMethod]) -> Option<Found> {
-    let Conclusion::OneOf { worse, methods, .. } = &ranking.conclusion else { return None };
+pub(super) fn worse(ranking: &Ranking) -> Option<Found> {
+    let Conclusion::OneOf { worse, .. } = &ranking.conclusion else { return None };
     let mut certainly_less = Vec::new();
     let mut probably_less = Vec::new();
     let mut costlier = Vec::new();
@@ -21,9 +21,6 @@ pub(super) fn worse(ranking: &Ranking, far_behind: &[&SavedMethod]) -> Option<Fo
             None => {}
         }
     }
-    for method in methods.iter().filter(|method| far_behind.contains(method)) {
-        certainly_less.push(method.clone());
-    }
     if certainly_less.is_empty() && probably_less.is_empty() && costlier.is_empty() {
         return None;
     }
@@ -32,9 +29,8 @@ pub(super) fn worse(ranking: &Ranking, far_behind: &[&SavedMethod]) -> Option<Fo
 }
 
 /// Methods of which no trial shows what they sustain.
-pub(super) fn unknown(ranking: &Ranking, far_behind: &[&SavedMethod]) -> Option<Found> {
-    let unknown =
-        ranking.methods.iter().filter(|ranked| is_unknown(ranked) && !far_behind.contains(&&ranked.method));
+pub(super) fn unknown(ranking: &Ranking) -> Option<Found> {
+    let unknown = ranking.methods.iter().filter(|ranked| is_unknown(ranked));
     let methods: Vec<SavedMethod> = unknown.map(|ranked| ranked.method.clone()).collect();
     if methods.is_empty() {
         return None;

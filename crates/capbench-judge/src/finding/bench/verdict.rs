@@ -224,12 +224,7 @@ impl BenchVerdict {
 }
 
 /// The verdict; `None` if the ranking has no conclusion about its question.
-pub(super) fn verdict(
-    question: Question,
-    ranking: &Ranking,
-    paused: &[Paused<'_>],
-    far_behind: &[&SavedMethod],
-) -> Option<BenchVerdict> {
+pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_>]) -> Option<BenchVerdict> {
     let asked_pps = match question {
         Question::CheapestAt { pps } => Some(pps),
         Question::HighestRate => None,
@@ -249,9 +244,7 @@ pub(super) fn verdict(
             })
         }
         Conclusion::OneOf { best, methods, .. } => {
-            let mut left = methods.clone();
-            left.retain(|method| !far_behind.contains(&method));
-            Some(one_of(question, ranking, best.as_ref(), &left, paused))
+            Some(one_of(question, ranking, best.as_ref(), methods, paused))
         }
         Conclusion::NoneLossless { best, place, .. } => Some(BenchVerdict::NoneLossless {
             asked_pps,
@@ -277,18 +270,6 @@ fn one_of(
     let Some(ranked) = best.and_then(|best| ranking.find(best)) else {
         return BenchVerdict::OneOf { methods: methods.to_vec() };
     };
-    if methods.iter().all(|method| *method == ranked.method) {
-        // The others captured far less.
-        return BenchVerdict::Use {
-            method: ranked.method.clone(),
-            certainty: Certainty::Likely,
-            sustains: sustained(question, Some(ranked)),
-            without_pauses: is_paused(&ranked.method, paused),
-            app_time: app_time(ranked),
-            equal: Vec::new(),
-            worse: Vec::new(),
-        };
-    }
     BenchVerdict::UseMeanwhile {
         method: ranked.method.clone(),
         sustains: sustained(question, Some(ranked)),

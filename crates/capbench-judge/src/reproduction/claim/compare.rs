@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::testable::answer_without_loss;
 use super::{Cases, Claim, Group, all_visits};
 use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::figure::Figure;
@@ -129,7 +130,7 @@ impl Compare {
         }
         if compared.is_empty() {
             return RuleAnswer {
-                answer: self.answer_of_nothing(groups),
+                answer: answer_without_loss(self.is_lossless(groups)),
                 evidence: ClaimEvidence::Figures(ClaimText::plain(claim.says("none"))),
                 visits,
                 chance: Chance::Unknown,
@@ -185,13 +186,12 @@ impl Compare {
         }
     }
 
-    /// The answer if no place meets the condition of the comparison. Where most visits of each place are known not to meet it, this host has
-    /// nothing to compare.
-    fn answer_of_nothing(&self, groups: &[Group<'_>]) -> Answer {
-        let Some(Limit::Below(share)) = self.only_where else { return Answer::Inconclusive };
+    /// Whether only places with losses are compared, and no place has any: most visits of each show that.
+    fn is_lossless(&self, groups: &[Group<'_>]) -> bool {
+        let Some(Limit::Below(share)) = self.only_where else { return false };
         let mut places = groups.iter().filter_map(|group| group.visits.first());
         let is_whole = |first: &Visits<'_>| first.meets(Limit::AtLeast(share), Figure::Captured);
-        if !groups.is_empty() && places.all(is_whole) { Answer::NotTestable } else { Answer::Inconclusive }
+        !groups.is_empty() && places.all(is_whole)
     }
 
     fn answer(&self, compared: &[Compared<'_>], visits: &[Visits<'_>]) -> Answer {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::testable::answer_without_loss;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use serde::Deserialize;
@@ -89,11 +90,9 @@ fn answer(appearance: Appearance, visits: u32) -> Answer {
     match appearance {
         Appearance::Appears => Answer::Holds,
         Appearance::DoesNotAppear { excluded_above } if excluded_above <= ABSENT_EFFECT => Answer::Changed,
-        // A sweep without losses cannot show the effect: this host loses nothing at the published load.
-        Appearance::CannotAppear if visits > 1 => Answer::NotTestable,
-        Appearance::DoesNotAppear { .. } | Appearance::CannotAppear | Appearance::Inconclusive => {
-            Answer::Inconclusive
-        }
+        // A sweep without losses cannot show the effect. One visit does not show that nothing is lost.
+        Appearance::CannotAppear => answer_without_loss(visits > 1),
+        Appearance::DoesNotAppear { .. } | Appearance::Inconclusive => Answer::Inconclusive,
     }
 }
 

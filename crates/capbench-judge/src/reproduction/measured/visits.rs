@@ -1,4 +1,4 @@
-//! The visits of one method at one point of a reproduction: what they show together, and how they compare with a limit or with
+//! The visits of one method at one point of a reproduction: which of them count, what they show together, and how they compare with a limit or with
 //! other visits. One visit is never enough to decide. A visit that contradicts the others, as one that the host disturbed, leaves the answer
 //! if chance does not explain the others.
 

@@ -116,6 +116,8 @@ fn may_sustain(captured: f64) -> bool {
         matches!(&answers[0].fact, Finding::Bench(BenchFinding::Verdict(BenchVerdict::UseMeanwhile { .. })));
     let only = matches!(&answers[0].fact, Finding::Bench(BenchFinding::Verdict(BenchVerdict::Use { .. })));
     assert!(may || only, "{answers:?}");
+    let undecided = recommendation.headline().unwrap().undecided();
+    assert_eq!(undecided.len() > 1, may, "what is saved and what is said agree");
     may
 }
 

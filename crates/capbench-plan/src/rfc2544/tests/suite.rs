@@ -11,7 +11,7 @@ use crate::guards::{Guarded, Policy};
 use crate::rfc2544::{Extent, Suite, Test, Throughput};
 use crate::simulated::tampered::guarded;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
-use capbench_judge::rfc2544::{Found, NotTested};
+use capbench_judge::rfc2544::{Found, MaximumRate, NotTested};
 use capbench_judge::search::{Goal, MaximumSource, Reason, SearchPlan, Status, parse};
 use capbench_judge::thresholds::TRIAL_OVERHEAD;
 use capbench_model::laboratory::Setup;
@@ -146,6 +146,23 @@ fn what_is_held_at_the_generators_limit_is_no_throughput() {
     assert_eq!((at_maximum.trials as usize, at_maximum.probes), (kept.trials.len(), 0));
     let estimated = at_maximum.least_time(QUIET).as_secs_f64();
     assert!((took(&kept.trials, idle) - estimated).abs() < 1e-6, "{estimated}");
+}
+
+#[test]
+fn a_throughput_within_two_clocks_of_the_maximum_rate_leaves_no_overload() {
+    let maximum = MaximumRate { pps: pps(1e6), source: MaximumSource::Given };
+    for (throughput, is_tested) in [(999_750.0, true), (999_840.0, false)] {
+        let throughput = pps(throughput);
+        let suite = Suite {
+            tests: vec![Test::BackToBack, Test::Recovery],
+            extent: Extent::quick(),
+            throughput: Throughput::Given { throughput, maximum: maximum.pps },
+        };
+        let (kept, _) = run(&suite, path(1e6, throughput.get(), Room::Frames(1000)));
+        let because = NotTested::NoOverload { throughput_pps: throughput.get(), maximum };
+        let refused = [("back-to-back", &because), ("recovery", &because)];
+        assert_eq!(passed_over(&kept), if is_tested { &[][..] } else { &refused[..] }, "{throughput}");
+    }
 }
 
 #[test]

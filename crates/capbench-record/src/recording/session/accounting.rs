@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use capbench_capture::occupancy::Occupancy;
-use capbench_model::counters::{Counters, Loss};
+use capbench_model::counters::Counters;
 use capbench_model::places::Place;
 
 use super::Session;
@@ -55,13 +55,8 @@ fn read_into(interface: &mut InterfaceAccount, readings: &[Reading]) {
     let link = readings.first().map_or_else(LinkCounts::default, |reading| reading.link);
     interface.received = link.received;
     interface.accepted = counters.accepted;
-    interface.losses = counters.losses;
-    if !interface.losses.iter().any(|loss| loss.place == Place::Link) {
-        let source = LinkCounts::MISSED.into();
-        interface.losses.insert(0, Loss { place: Place::Link, count: link.missed, source });
-    }
+    interface.losses = Reading::losses(readings);
     if let Some(reading) = readings.first() {
-        interface.losses.splice(1..1, reading.unreached.iter().cloned());
         interface.taken_by_xdp = reading.unreached.iter().find(|loss| loss.place == Place::Xdp).cloned();
         interface.may_be_more_by_xdp = reading.may_be_more_by_xdp;
     }

@@ -84,7 +84,7 @@ fn rate(sustained: &Sustained) -> Cell {
     match (sustained.status, sustained.lower_pps) {
         (SustainedStatus::Unknown, _) => Cell::Unknown,
         (_, None) => Cell::text("none"),
-        (SustainedStatus::AtLeast | SustainedStatus::Disturbed, Some(pps)) => Cell::AtLeast(pps.floor()),
+        (_, Some(pps)) if sustained.is_lower_bound() => Cell::AtLeast(pps.floor()),
         (_, Some(pps)) => Cell::Number(pps.floor()),
     }
 }
