@@ -58,6 +58,9 @@ pub enum BenchVerdict {
         app_time: Option<NsRange>,
         /// Methods that are equal within noise.
         equal: Vec<SavedMethod>,
+        /// Methods that trials in turns do not show to be equal or worse. None is better by enough to matter.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        may_be_as_good: Vec<SavedMethod>,
         /// Methods that trials in turns show to be worse, best first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         worse: Vec<WorseMethod>,
@@ -232,6 +235,7 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
     match &ranking.conclusion {
         Conclusion::Use { method, because, certainty, equal } => {
             let ranked = ranking.find(method);
+            let (may_be_as_good, equal) = equal.iter().cloned().partition(|one| is_open(ranking, one));
             Some(BenchVerdict::Use {
                 method: method.clone(),
                 // Without another method, none can be better.
@@ -239,7 +243,8 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
                 sustains: sustained(question, ranked),
                 without_pauses: is_paused(method, paused),
                 app_time: ranked.and_then(app_time),
-                equal: equal.clone(),
+                equal,
+                may_be_as_good,
                 worse: worse_than(ranking, method),
             })
         }
@@ -309,6 +314,12 @@ fn rivals(question: Question, ranking: &Ranking, best: &SavedMethod, methods: &[
             Rivals::Cost { may_cost_less, may_sustain_it }
         }
     }
+}
+
+/// Whether trials in turns leave it open whether a method is as good as the first, or worse.
+fn is_open(ranking: &Ranking, method: &SavedMethod) -> bool {
+    let in_turns = ranking.turns.as_ref().and_then(|turns| turns.find(method));
+    in_turns.is_some_and(|known| matches!(known.relation, RelationToFirst::Open { .. }))
 }
 
 /// Whether trials in turns leave it open whether a method is better than the first.

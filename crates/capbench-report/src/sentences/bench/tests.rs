@@ -33,6 +33,7 @@ fn use_recv(sustains: SustainedRate) -> BenchVerdict {
         without_pauses: false,
         app_time: None,
         equal: Vec::new(),
+        may_be_as_good: Vec::new(),
         worse: Vec::new(),
     }
 }
@@ -46,6 +47,7 @@ fn the_method_to_use_is_named_with_rate_and_cost() {
         without_pauses: false,
         app_time: SIXTY_NS,
         equal: Vec::new(),
+        may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
     assert_eq!(
@@ -59,6 +61,7 @@ fn the_method_to_use_is_named_with_rate_and_cost() {
         without_pauses: true,
         app_time: None,
         equal: methods(["packet-v3"]),
+        may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
     assert_eq!(
@@ -73,6 +76,7 @@ fn the_method_to_use_is_named_with_rate_and_cost() {
         without_pauses: false,
         app_time: None,
         equal: methods(["a", "b", "c", "d", "e"]),
+        may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
     assert_eq!(
@@ -99,11 +103,15 @@ fn methods_that_are_worse_come_before_the_rate() {
         without_pauses: false,
         app_time: SIXTY_NS,
         equal: methods(["libpcap"]),
+        may_be_as_good: methods(["af-xdp"]),
         worse: worse.clone(),
     };
     let are_worse = "packet-v2 (2.1 times the CPU time per packet) and recv (captures 50 % fewer frames) are worse. At least \
                      688,000 packets/s without loss, 60 ns of application CPU per packet.";
-    assert_eq!(verdict_words(named), format!("Use packet-v3; libpcap is equal within noise; {are_worse}"));
+    assert_eq!(
+        verdict_words(named),
+        format!("Use packet-v3; libpcap is equal within noise; af-xdp may be as good; {are_worse}")
+    );
     let meanwhile = BenchVerdict::UseMeanwhile {
         method: "packet-v3".into(),
         sustains,
@@ -406,6 +414,7 @@ fn of_a_load_that_was_sent_in_part_the_sent_rate_is_named() {
         without_pauses: false,
         app_time: None,
         equal: Vec::new(),
+        may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
     assert_eq!(

@@ -43,14 +43,23 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
                 rate_of_three_digits(1e9 / ns_per_packet)
             )
         }
-        BenchVerdict::Use { method, certainty, sustains, without_pauses, app_time, equal, worse } => {
+        BenchVerdict::Use {
+            method,
+            certainty,
+            sustains,
+            without_pauses,
+            app_time,
+            equal,
+            may_be_as_good,
+            worse,
+        } => {
             let head = match certainty {
                 Certainty::Certain => "Use",
                 Certainty::Likely => "Probably best is",
             };
             let rate = sustained_words(sustains, *without_pauses);
             let app_time = app_time_words(*app_time);
-            let equal = equal_methods_words(equal);
+            let equal = equal_methods_words(equal, may_be_as_good);
             if worse.is_empty() {
                 return format!("{head} {method}: {rate}{app_time}{equal}.");
             }
@@ -137,12 +146,16 @@ fn app_time_words(app_time: Option<NsRange>) -> String {
     }
 }
 
-/// The methods that are equal to the named one; empty without one.
-fn equal_methods_words(equal: &[SavedMethod]) -> String {
-    if equal.is_empty() {
-        return String::new();
+/// The methods that are equal to the named one, and those that may be; empty without one.
+fn equal_methods_words(equal: &[SavedMethod], may_be_as_good: &[SavedMethod]) -> String {
+    let mut words = String::new();
+    if !equal.is_empty() {
+        words += &format!("; {} {} equal within noise", first_methods(equal), verb(equal, "is", "are"));
     }
-    format!("; {} {} equal within noise", first_methods(equal), verb(equal, "is", "are"))
+    if !may_be_as_good.is_empty() {
+        words += &format!("; {} may be as good", first_methods(may_be_as_good));
+    }
+    words
 }
 
 /// The methods that are worse: `packet-v2 (2.1 times the CPU time per packet) and recv (captures 44 % fewer frames) are worse`.

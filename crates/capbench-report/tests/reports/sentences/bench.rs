@@ -55,6 +55,7 @@ fn use_at_least(method: &str, pps: f64, app_ns: Option<f64>) -> BenchVerdict {
         without_pauses: false,
         app_time: app_ns.map(exactly),
         equal: Vec::new(),
+        may_be_as_good: Vec::new(),
         worse: Vec::new(),
     }
 }
