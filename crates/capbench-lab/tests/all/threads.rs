@@ -23,7 +23,7 @@ fn setup(transmit: &str, method: &str) -> Setup {
 }
 
 #[test]
-fn root_alone_threads_send_one_schedule_whatever_they_send_with() {
+fn root_threads_send_one_schedule_whatever_they_send_with() {
     let Some(()) = privileges() else { return };
     let cpus = affinity::allowed_cpus().unwrap();
     if cpus.len() < 2 {

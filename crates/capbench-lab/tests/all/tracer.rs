@@ -231,7 +231,7 @@ fn root_alone_the_tracer_measures_kernel_time_on_a_shared_cpu_and_says_what_it_c
 }
 
 #[test]
-fn root_alone_tc_consumes_frames_behind_a_method_and_no_drop_is_traced_for_them() {
+fn root_tc_consumes_frames_behind_a_method_and_no_drop_is_traced_for_them() {
     let Some(()) = privileges() else { return };
     let mut laboratory = untraced(virtual_link()).with_tracer();
     let trial = seen(|| {
@@ -340,7 +340,7 @@ impl XdpFault {
 }
 
 #[test]
-fn root_alone_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
+fn root_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
     use capbench_sys::bpf::XdpMode;
     let Some(()) = privileges() else { return };
     let place = Place::with_pair();

@@ -144,10 +144,26 @@ fn nothing_is_unexplained_at_maximum_load(pairs: fn() -> Vec<(String, &'static s
     }
 }
 
-/// Interrupt-driven and polled reception differ in who does the work, not in what is accounted for.
+fn either_load() -> [Load; 2] {
+    [Load::Maximum, Load::Rate(Pps::new(20_000.0).unwrap())]
+}
+
+/// Each path has one load on the same CPU, and the other load on another CPU.
 #[test]
 fn root_alone_polled_paths_account_for_every_frame() {
+    polled_paths_account_for_every_frame(|nth| vec![either_load()[nth % 2]]);
+}
+
+#[test]
+fn root_lengthy_polled_paths_account_for_every_frame_at_either_load() {
+    polled_paths_account_for_every_frame(|_| either_load().to_vec());
+}
+
+/// Interrupt-driven and polled reception differ in who does the work, not in what is accounted for. `loads` are those of the nth
+/// of five paths on the same CPU, then on another CPU.
+fn polled_paths_account_for_every_frame(loads: fn(usize) -> Vec<Load>) {
     let Some(()) = privileges() else { return };
+    let mut nth = 0;
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
         for method in [
@@ -157,7 +173,7 @@ fn root_alone_polled_paths_account_for_every_frame() {
             "packet-v3+napi-defer",
             "recv",
         ] {
-            for load in [Load::Maximum, Load::Rate(Pps::new(20_000.0).unwrap())] {
+            for load in loads(nth) {
                 let watched = HostLoad::watch();
                 let trial = run(&mut laboratory, &setup(method, placement), load, Duration::from_millis(60));
                 assert_shows_something(&trial, watched);
@@ -167,6 +183,7 @@ fn root_alone_polled_paths_account_for_every_frame() {
                 let is_said = format!("{:?}", trial.noise).contains("busy-polled");
                 assert!(is_said || method != "recv+busy-poll", "{:?}", trial.noise);
             }
+            nth += 1;
         }
     }
     let statements = format!("{:?}", laboratory.statements());

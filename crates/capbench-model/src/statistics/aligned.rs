@@ -243,8 +243,8 @@ fn counted(strata: &[RankedStratum]) -> Tails {
     for stratum in strata {
         let mut next = vec![0.0; all.len() + stratum.most()];
         for (sum, share) in stratum.sums() {
-            for (before, likely) in all.iter().enumerate() {
-                next[before + sum] += likely * share;
+            for (reached, &likely) in next[sum..].iter_mut().zip(&all) {
+                *reached += likely * share;
             }
         }
         all = next;

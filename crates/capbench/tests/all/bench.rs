@@ -211,7 +211,7 @@ fn overloaded_by(way: &str) {
         None,
         capbench(&format!(
             "bench --work ns:5000 --rate 300k --visits 1 --duration 300ms --size 64 --quiet 100ms --ring 1MiB --block 64KiB \
-             --receive-by {way}"
+             --no-trace --receive-by {way}"
         )),
         &folder.file(way),
     );

@@ -104,7 +104,7 @@ fn root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time() {
 }
 
 #[test]
-fn root_alone_a_search_accounts_for_every_packet_and_saves_its_bounds() {
+fn root_a_search_accounts_for_every_packet_and_saves_its_bounds() {
     let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
     let (ended, results) = search(&folder, "--method packet-v3,packet-v2");
