@@ -128,7 +128,14 @@ mod tests {
             precision: None,
             equal_load_pps: None,
             methods: Vec::new(),
-            turns: Some(Turns { load_pps: 1e5, cost_load_pps: None, rounds: 6, judged_rounds: 6, methods }),
+            turns: Some(Turns {
+                load_pps: 1e5,
+                cost_load_pps: None,
+                sent: None,
+                rounds: 6,
+                judged_rounds: 6,
+                methods,
+            }),
             conclusion,
         };
         Recommendation {

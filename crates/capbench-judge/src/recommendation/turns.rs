@@ -2,7 +2,7 @@
 //!
 //! In a round each method runs once at the load, and once at a load that none misses, in random order. Noise of the host moves absolute
 //! rates by a factor of several, and hardly moves who is ahead in a round. Two figures are compared on a logarithmic scale: the share of
-//! the intended frames that was captured at the first load, and the CPU time per packet at the second. A method is below another one if
+//! the frames that was captured at the first load, and the CPU time per packet at the second. A method is below another one if
 //! it captures less, or if it costs more and does not capture more by as much. Costs outweigh up to a quarter of the frames
 //! ([`TURNS_LOSS_FOR_COST`]). The rounds are judged at planned numbers of them
 //! ([`TURNS_LOOKS`]), and at the end, which share the probability of a false finding ([`TURNS_FALSE_ALARMS`]). docs/bench.md has the
@@ -30,12 +30,24 @@ pub struct Turns {
     /// The load at which CPU times are compared, frames per second. Absent in older files, where it is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_load_pps: Option<f64>,
+    /// How much of the load was sent. Absent in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<SentShares>,
     /// Number of rounds.
     pub rounds: u32,
     /// Number of rounds after which they were judged last; 0 if there were too few.
     pub judged_rounds: u32,
     /// The methods, best first.
     pub methods: Vec<InTurns>,
+}
+
+/// Shares of the intended frames that the generator sent: the least and the most that a method got, each by the median of its rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SentShares {
+    /// Of the method that got least.
+    pub least: f64,
+    /// Of the method that got most.
+    pub most: f64,
 }
 
 /// A method in turns with others.
@@ -45,7 +57,8 @@ pub struct InTurns {
     pub method: SavedMethod,
     /// Rounds in which it has a valid trial. No more are run once it is known to be below another method.
     pub rounds: u32,
-    /// Share of the intended frames that it captured: the median of the rounds.
+    /// Share of the frames that it captured: the median of the rounds. Unsent frames count as missed only where the load depends on the
+    /// receiver.
     pub captured: Estimate,
     /// The same share as a multiple of that of the first method. Absent for the first, if unknown, and in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -270,6 +283,7 @@ impl Judgement {
         Turns {
             load_pps: table.load_pps,
             cost_load_pps: Some(table.cost_load_pps),
+            sent: Some(table.sent),
             rounds: table.rounds() as u32,
             judged_rounds: self.rounds as u32,
             methods,

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::{BenchFinding, SetUp, found};
 use crate::finding::Found;
 use crate::recommendation::Ranking;
-use crate::recommendation::turns::{BelowBy, InTurns, Multiple, RelationToFirst};
+use crate::recommendation::turns::{BelowBy, InTurns, Multiple, RelationToFirst, SentShares};
 use crate::run::RunFacts;
+use crate::sustained::is_rate_sent;
 
 /// What trials in turns at one load show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -18,11 +19,14 @@ pub struct MethodsInTurns {
     /// The load at which CPU times are compared, in packets per second; absent if it is the same, or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_load_pps: Option<f64>,
+    /// How much of the load was sent; absent if all of it was, and if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<SentShares>,
     /// Number of rounds.
     pub rounds: u32,
     /// The first method.
     pub first: SavedMethod,
-    /// Share of the intended frames that it captured, the median of the rounds.
+    /// Share of the frames that it captured, the median of the rounds.
     pub captured_ratio: f64,
     /// Methods that are worse.
     pub below: Vec<MethodBelow>,
@@ -41,7 +45,7 @@ pub struct MethodBelow {
     pub method: SavedMethod,
     /// The figure that shows it.
     pub by: BelowBy,
-    /// Share of the intended frames that it captured, as a multiple of that of the first by the rounds in which both ran.
+    /// Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran.
     pub captured_ratio: f64,
     /// Its CPU time per packet as a multiple of that of the first; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,6 +59,7 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     let mut fact = MethodsInTurns {
         load_pps: turns.load_pps,
         cost_load_pps: turns.cost_load_pps.filter(|pps| *pps != turns.load_pps),
+        sent: turns.sent.filter(|sent| !is_rate_sent(sent.least, 1.0)),
         rounds: turns.rounds,
         first: first.method.clone(),
         captured_ratio: first.captured.median,
@@ -143,7 +148,14 @@ mod tests {
             precision: None,
             equal_load_pps: None,
             methods: Vec::new(),
-            turns: Some(Turns { load_pps: 1e5, cost_load_pps: None, rounds: 6, judged_rounds, methods }),
+            turns: Some(Turns {
+                load_pps: 1e5,
+                cost_load_pps: None,
+                sent: None,
+                rounds: 6,
+                judged_rounds,
+                methods,
+            }),
             conclusion: Conclusion::Nothing,
         }
     }

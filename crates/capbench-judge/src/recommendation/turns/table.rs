@@ -8,14 +8,14 @@ use capbench_model::statistics::shift::Groups;
 use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
 use capbench_model::trial::{Phase, TrialResult, Verdict};
 
-use super::{Multiple, look_level, outweighed_by};
+use super::{Multiple, SentShares, look_level, outweighed_by};
 use crate::sustained::missing_share;
 use crate::thresholds::{TURNS_EQUAL, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS_LIKE_LESS};
 
 /// A figure of a trial, on a logarithmic scale.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// The share of the intended frames that the method captured.
+    /// The share of the frames that the method captured.
     Captured,
     /// CPU time per packet.
     Cost,
@@ -29,6 +29,8 @@ pub(super) struct Table {
     /// The load at which costs are compared.
     pub(super) cost_load_pps: f64,
     pub(super) methods: Vec<SavedMethod>,
+    /// The shares of the load that were sent to the methods.
+    pub(super) sent: SentShares,
     captured: Vec<Block>,
     cost: Vec<Block>,
     application: Vec<Block>,
@@ -69,6 +71,7 @@ impl Table {
         Some(Self {
             load_pps: limit.pps,
             cost_load_pps: for_costs.pps,
+            sent: limit.sent(&methods),
             captured: limit.captured(&methods),
             cost: for_costs.costs(&methods),
             application: for_costs.figures(&methods, charged_ns),
@@ -192,6 +195,21 @@ impl<'r> AtLoad<'r> {
         methods
     }
 
+    /// The shares of the load that were sent.
+    fn sent(&self, methods: &[SavedMethod]) -> SentShares {
+        let mut shares = Vec::new();
+        for method in methods {
+            let of_method = |trial: &&&TrialResult| trial.profile.method == *method && is_evidence(trial);
+            shares.extend(median(
+                self.rounds.iter().flatten().filter(of_method).map(|trial| sent_share(trial)),
+            ));
+        }
+        SentShares {
+            least: shares.iter().copied().fold(1.0, f64::min),
+            most: shares.iter().copied().fold(0.0, f64::max),
+        }
+    }
+
     fn captured(&self, methods: &[SavedMethod]) -> Vec<Block> {
         self.figures(methods, |trial| Some(captured_share(trial).max(TURNS_LEAST_CAPTURED)))
     }
@@ -242,11 +260,15 @@ fn is_evidence(trial: &TrialResult) -> bool {
     trial.verdict != Verdict::Invalid && trial.sent > 0
 }
 
-/// The share of the intended frames that the method captured, in a longer trial, too. Unsent frames count as missed: on a virtual link
-/// the receiver slows the generator.
+/// The share of the frames that the method captured, in a longer trial, too. Unsent frames count as missed where the receiver can hold the
+/// generator up. Else they are the generator's: it also has to wake an idle CPU, so that it sends less to a method that needs less time.
 pub(super) fn captured_share(trial: &TrialResult) -> f64 {
-    let sent_share = 1.0 - trial.shortfall() as f64 / trial.intended.max(1) as f64;
-    sent_share * (1.0 - missing_share(trial))
+    let captured = 1.0 - missing_share(trial);
+    if trial.profile.load_independent { captured } else { captured * sent_share(trial) }
+}
+
+fn sent_share(trial: &TrialResult) -> f64 {
+    1.0 - trial.shortfall() as f64 / trial.intended.max(1) as f64
 }
 
 /// CPU time per packet: what the scheduler charged to the application, and the kernel's receive work.

@@ -54,6 +54,26 @@ fn second(methods: &[Method], count: u32, noise: f64) -> RelationToFirst {
 }
 
 #[test]
+fn unsent_frames_count_only_where_the_load_depends_on_the_receiver() {
+    for is_independent in [true, false] {
+        let mut trials = rounds(&[V3, Method { name: "packet-v2", captured: 95_000, ..V3 }], 6, 0.01);
+        for trial in &mut trials {
+            trial.profile.load_independent = is_independent;
+            if trial.profile.method == "packet-v3" {
+                // It gets two thirds of the load, and loses a hundredth of that.
+                (trial.sent, trial.delivered, trial.loss_ratio) = (66_000, 65_340, 0.01);
+                trial.ledger.retain(|entry| entry.count == Some(0));
+            }
+        }
+        let turns = judge(&trials);
+        let first = turns.methods[0].method.to_string();
+        assert_eq!(first == "packet-v3", is_independent, "{turns:?}");
+        let sent = turns.sent.unwrap();
+        assert!((sent.least - 0.66).abs() < 0.001 && (sent.most - 1.0).abs() < 0.001, "{sent:?}");
+    }
+}
+
+#[test]
 fn a_method_that_captures_less_is_below_and_the_factor_of_its_loss_is_known() {
     let lossy = Method { name: "recv", captured: 70_000, app_ns: 90.0 };
     let turns = judge(&rounds(&[lossy, V3], 6, 0.01));

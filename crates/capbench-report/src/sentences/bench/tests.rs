@@ -9,7 +9,7 @@ use capbench_judge::finding::bench::{
     UnknownBecause, UnknownProgram, WorseMethod,
 };
 use capbench_judge::recommendation::Certainty;
-use capbench_judge::recommendation::turns::{BelowBy, Multiple};
+use capbench_judge::recommendation::turns::{BelowBy, Multiple, SentShares};
 use capbench_model::places::Place;
 use capbench_model::trial::SizeLabel;
 
@@ -383,6 +383,7 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
     let fact = MethodsInTurns {
         load_pps: 500_000.0,
         cost_load_pps: Some(200_000.0),
+        sent: Some(SentShares { least: 0.66, most: 1.0 }),
         rounds: 9,
         first: "packet-v3".into(),
         captured_ratio: 0.98,
@@ -397,7 +398,7 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
     };
     assert_eq!(
         words(&BenchFinding::InTurns(fact)),
-        "In 9 rounds at 500,000 packets/s packet-v3 captured 98 % of the intended frames, packet-v2 97 % (2.1 times the CPU time per \
+        "In 9 rounds at 500,000 packets/s, of which 66 to 100 % was sent, packet-v3 captured 98 % of the frames, packet-v2 97 % (2.1 times the CPU time per \
          packet), af-xdp 92 % (missed 4.0 times as many) and recv 66 % (missed 17 times as many, 13 times the CPU time per packet); \
          libpcap is equal to it; packet-v1 and recvmmsg may be as good. CPU times are those at \
          200,000 packets/s."

@@ -1,7 +1,7 @@
 //! The words of `MethodsInTurns`: how the other methods compare with the first one at one load.
 
 use capbench_judge::finding::bench::{MethodBelow, MethodsInTurns};
-use capbench_judge::recommendation::turns::{BelowBy, Multiple};
+use capbench_judge::recommendation::turns::{BelowBy, Multiple, SentShares};
 use capbench_model::figures::percent;
 use capbench_model::saved::SavedMethod;
 
@@ -12,8 +12,9 @@ use crate::naming::{list, many, rate};
 pub(super) fn words(fact: &MethodsInTurns) -> String {
     let rounds = many(fact.rounds.into(), "round", "rounds");
     let mut text = format!(
-        "In {rounds} at {} {} captured {} of the intended frames",
+        "In {rounds} at {}{} {} captured {} of the frames",
         rate(fact.load_pps),
+        sent_words(fact.sent),
         fact.first,
         percent(fact.captured_ratio)
     );
@@ -35,14 +36,23 @@ pub(super) fn words(fact: &MethodsInTurns) -> String {
     text
 }
 
+/// How much of the load the methods got; empty if all of it.
+fn sent_words(sent: Option<SentShares>) -> String {
+    match sent {
+        Some(SentShares { least, most }) => {
+            format!(", of which {:.0} to {} was sent,", 100.0 * least, percent(most))
+        }
+        None => String::new(),
+    }
+}
+
 fn push_group(text: &mut String, methods: &[SavedMethod], are: &str) {
     if !methods.is_empty() {
         text.push_str(&format!("; {} {are}", first_methods(methods)));
     }
 }
 
-/// `recv 66 % (missed 20 times as many, 8.4 times the CPU time per packet)`. Frames that the generator left unsent are missed, too: a
-/// method that is behind holds it up. Only what the rounds show is said: the figure that puts the method below, and a cost whose
+/// `recv 66 % (missed 20 times as many, 8.4 times the CPU time per packet)`. Only what the rounds show is said: the figure that puts the method below, and a cost whose
 /// interval does not contain that of the first.
 fn below_words(below: &MethodBelow, fact: &MethodsInTurns) -> String {
     let mut factors = Vec::new();

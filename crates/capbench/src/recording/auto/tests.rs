@@ -59,8 +59,14 @@ fn bench_in_turns(methods: &[(&str, RelationToFirst)]) -> Results {
     for ranked in &mut ranking.methods {
         ranked.lossless.lower_pps = None;
     }
-    ranking.turns =
-        Some(Turns { load_pps: 1e5, cost_load_pps: None, rounds: 6, judged_rounds: 6, methods: in_turns });
+    ranking.turns = Some(Turns {
+        load_pps: 1e5,
+        cost_load_pps: None,
+        sent: None,
+        rounds: 6,
+        judged_rounds: 6,
+        methods: in_turns,
+    });
     ranking.conclusion = Conclusion::OneOf {
         best: Some(names[0].into()),
         methods: Vec::new(),
