@@ -3625,6 +3625,15 @@ SelfTestCause: TypeAlias = Literal['host', 'not_at_first', 'not_sustained']
 """Why the generator did not send a rate of its plan at once."""
 
 
+class SentShares(TypedDict):
+    """Shares of the intended frames that the generator sent: the least and the most that a method got, each by the median of its rounds."""
+
+    least: float
+    """Of the method that got least."""
+    most: float
+    """Of the method that got most."""
+
+
 class Setup(TypedDict):
     """A set-up with its load. Absent fields may differ, or do not apply."""
 
@@ -5056,7 +5065,7 @@ class CpuAccount(TypedDict):
     total_ns: int | None
     """Application and kernel time together."""
     total_ns_per_packet: float | None
-    """Application and kernel together per frame that reached the capture point: the busy time of their CPU if they share one, else the sum of the two. Absent if other work ran on the CPU."""
+    """Application and kernel together per frame that reached the capture point: the busy time of their CPU if they share one and it is long enough for its ticks, else the sum of the two. Absent if other work ran on the CPU, and it is not known how much."""
     tracer_ns: NotRequired[int]
     """Time of the tracer's own programs."""
     tracer_ns_per_packet: NotRequired[float]
@@ -5558,6 +5567,8 @@ class FactBenchVerdictUse(TypedDict):
     """How certain it is that none is better. The only method is certain."""
     equal: list[str]
     """Methods that are equal within noise."""
+    may_be_as_good: NotRequired[list[str]]
+    """Methods that trials in turns do not show to be equal or worse. None is better by enough to matter."""
     method: str
     """The method."""
     sustains: SustainedRate
@@ -5795,7 +5806,7 @@ class InTurns(TypedDict):
     """A method in turns with others."""
 
     captured: Estimate
-    """Share of the intended frames that it captured: the median of the rounds."""
+    """Share of the frames that it captured: the median of the rounds. Unsent frames count as missed only where the load depends on the receiver."""
     is_decided: NotRequired[bool]
     """Whether they show how it compares with the first; of the first, that no other method is better by enough to matter. Absent in older files."""
     method: str
@@ -6145,7 +6156,7 @@ class MethodBelow(TypedDict):
     by: BelowBy
     """The figure that shows it."""
     captured_ratio: float
-    """Share of the intended frames that it captured, as a multiple of that of the first by the rounds in which both ran."""
+    """Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran."""
     method: str
     """The method."""
     relative_cost: NotRequired[Multiple]
@@ -6928,6 +6939,8 @@ class Turns(TypedDict):
     """The methods, best first."""
     rounds: int
     """Number of rounds."""
+    sent: NotRequired[SentShares]
+    """How much of the load was sent. Absent in older files."""
 
 
 class UnsettledGoal(TypedDict):
@@ -7538,7 +7551,7 @@ class FactBenchInTurns(TypedDict):
     below: list[MethodBelow]
     """Methods that are worse."""
     captured_ratio: float
-    """Share of the intended frames that it captured, the median of the rounds."""
+    """Share of the frames that it captured, the median of the rounds."""
     cost_load_pps: NotRequired[float]
     """The load at which CPU times are compared, in packets per second; absent if it is the same, or unknown."""
     equal: list[str]
@@ -7553,6 +7566,8 @@ class FactBenchInTurns(TypedDict):
     """Methods that may also be better."""
     rounds: int
     """Number of rounds."""
+    sent: NotRequired[SentShares]
+    """How much of the load was sent; absent if all of it was, and if unknown."""
     what: Literal['in_turns']
 
 
