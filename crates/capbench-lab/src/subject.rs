@@ -5,11 +5,11 @@ use std::str::FromStr;
 use capbench_capture::method::{Argument, SettingInfo};
 use capbench_capture::{CaptureError, CapturePoint, METHODS, Method, VlanTags};
 use capbench_model::members::Members;
-use capbench_model::method_spec::MethodSpec;
+use capbench_model::method_spec::{MethodSpec, OWN_WORK};
 
 use crate::Result;
 use crate::programs::{self, Program, Programs};
-use capbench_model::work::{Work, WorkModel, WorkPlan};
+use capbench_model::work::{Work, WorkPlan};
 
 /// The subject under test.
 #[derive(Clone, Debug)]
@@ -22,8 +22,6 @@ pub enum Subject {
         method: &'static Method,
         /// The threads that share its frames; `None`: one thread.
         members: Option<Members>,
-        /// Its own work per packet, instead of that of the set-up.
-        work: Option<WorkModel>,
     },
     /// A program that captures by itself.
     Program(Box<Program>),
@@ -88,9 +86,6 @@ impl PathSetting {
     }
 }
 
-/// The setting that gives one method its own work per packet.
-pub const OWN_WORK: &str = "work";
-
 /// Methods on a special path that `all` adds: compares interrupt-driven and polled reception.
 const PATH_VARIANTS: [&str; 2] = ["packet-v3+napi-thread", "packet-v3+napi-defer"];
 
@@ -113,18 +108,9 @@ pub fn find(spec: &MethodSpec, programs: &Programs) -> Result<Named> {
         .split_settings(|setting| setting.value.is_none() && PathSetting::of_name(&setting.name).is_some());
     let asked =
         taken.last().and_then(|setting| PathSetting::of_name(&setting.name)).map(PathSetting::receive_by);
-    let works = spec.split_settings(|setting| setting.name == OWN_WORK);
     let refuse = |reason: String| CaptureError::Spec { method: spec.to_string(), reason };
-    if works.len() > 1 {
-        return Err(refuse(format!("+{OWN_WORK} appears twice")).into());
-    }
-    let work: Option<WorkModel> = works
-        .first()
-        .map(|work| work.value.as_deref().unwrap_or_default().parse())
-        .transpose()
-        .map_err(refuse)?;
     if spec.name() == programs::METHOD {
-        if work.is_some() {
+        if spec.own_work().is_some() {
             return Err(refuse(format!("+{OWN_WORK}: a program has its own work")).into());
         }
         let program = Box::new(programs.find(&spec)?.clone());
@@ -137,7 +123,7 @@ pub fn find(spec: &MethodSpec, programs: &Programs) -> Result<Named> {
         CapturePoint::Stack => None,
         CapturePoint::Driver => Some(ReceiveBy::Driver),
     };
-    Ok(Named { subject: Subject::Capture { spec, method, members, work }, receive_by: asked.or(of_point) })
+    Ok(Named { subject: Subject::Capture { spec, method, members }, receive_by: asked.or(of_point) })
 }
 
 /// The properties of a method of any kind.
@@ -266,8 +252,6 @@ impl Subject {
 
 #[cfg(test)]
 mod tests {
-    use capbench_model::work::WorkModel;
-
     use super::{ReceiveBy, Subject, all_methods, default_methods, find};
     use crate::programs::Programs;
 
@@ -283,18 +267,10 @@ mod tests {
     }
 
     #[test]
-    fn a_method_has_the_work_of_its_own_setting_and_a_program_has_none() {
+    fn a_program_has_its_own_work_already() {
         let found = |text: &str| find(&text.parse().unwrap(), &Programs::default());
-        let own = |text| match found(text).unwrap().subject {
-            Subject::Capture { spec, work, .. } => (spec.has("work"), work),
-            Subject::Program(_) => panic!("a capture method"),
-        };
-        assert_eq!(own("packet-v3+work=ns:500+spin"), (false, Some(WorkModel::Nanoseconds(500))));
-        assert_eq!(own("packet-v3"), (false, None));
-        for wrong in ["recv+work", "recv+work=often", "recv+work=touch+work=parse", "cmd:tcpdump+work=ns:500"]
-        {
-            assert!(found(wrong).is_err(), "{wrong}");
-        }
+        assert!(found("packet-v3+work=ns:500").is_ok() && found("cmd:tcpdump").is_ok());
+        assert!(found("cmd:tcpdump+work=ns:500").is_err());
     }
 
     #[test]

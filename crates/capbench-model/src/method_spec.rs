@@ -13,8 +13,9 @@ use capbench_sys::packet::fanout::MOST_MEMBERS;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ParseError;
+use crate::work::WorkModel;
 
-/// A method with its argument and settings. Two are equal if these are: the order of `members` and `fanout` does not matter.
+/// A method with its argument and settings. Two are equal if these are: the order of `members`, `fanout` and `work` does not matter.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct MethodSpec {
@@ -22,10 +23,11 @@ pub struct MethodSpec {
     text: String,
     name: String,
     argument: Option<String>,
-    /// Without `members` and `fanout`.
+    /// Without `members`, `fanout` and `work`.
     settings: Vec<Setting>,
     members: Option<NonZeroU16>,
     fanout: Option<FanoutMode>,
+    own_work: Option<WorkModel>,
 }
 
 /// Most settings of one method: bounds the memory that a text of others takes.
@@ -35,6 +37,8 @@ const MOST_SETTINGS: usize = 16;
 pub(crate) const MEMBERS: &str = "members";
 /// The setting that chooses the member for a frame.
 pub(crate) const FANOUT: &str = "fanout";
+/// The setting with the work per packet of this method alone, in commands that measure.
+pub const OWN_WORK: &str = "work";
 
 /// One setting after a method's name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +84,7 @@ impl MethodSpec {
             settings: Vec::new(),
             members: None,
             fanout: None,
+            own_work: None,
         }
     }
 
@@ -129,16 +134,22 @@ impl MethodSpec {
         self.argument.as_deref()
     }
 
-    /// The settings except `members` and `fanout`, in the user's order.
+    /// The settings except `members`, `fanout` and `work`, in the user's order.
     pub fn settings(&self) -> &[Setting] {
         &self.settings
     }
 
-    /// The names of all settings that the user wrote, `members` and `fanout` last.
+    /// The names of all settings that the user wrote, `members`, `fanout` and `work` last.
     pub fn all_settings(&self) -> impl Iterator<Item = &str> {
         let members = self.members.map(|_| MEMBERS);
         let fanout = self.fanout.map(|_| FANOUT);
-        self.settings.iter().map(|setting| setting.name.as_str()).chain(members).chain(fanout)
+        let work = self.own_work.map(|_| OWN_WORK);
+        self.settings.iter().map(|setting| setting.name.as_str()).chain(members).chain(fanout).chain(work)
+    }
+
+    /// Its own work per packet, instead of that of the set-up; `None` without the setting.
+    pub fn own_work(&self) -> Option<WorkModel> {
+        self.own_work
     }
 
     /// How many threads share the method's frames; `None` without the setting.
@@ -215,6 +226,9 @@ impl MethodSpec {
         if let Some(fanout) = self.fanout {
             text += &format!("+{}={fanout}", FANOUT);
         }
+        if let Some(work) = self.own_work {
+            text += &format!("+{OWN_WORK}={work}");
+        }
         self.text = text;
         self
     }
@@ -249,6 +263,7 @@ impl PartialEq for MethodSpec {
             && self.settings == other.settings
             && self.members == other.members
             && self.effective_fanout() == other.effective_fanout()
+            && self.own_work == other.own_work
     }
 }
 
@@ -256,7 +271,7 @@ impl Eq for MethodSpec {}
 
 impl Hash for MethodSpec {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.name, &self.argument, &self.settings, self.members).hash(state);
+        (&self.name, &self.argument, &self.settings, self.members, self.own_work).hash(state);
     }
 }
 
@@ -303,6 +318,7 @@ impl FromStr for MethodSpec {
             let is_twice = match setting.name.as_str() {
                 MEMBERS => spec.members.is_some(),
                 FANOUT => spec.fanout.is_some(),
+                OWN_WORK => spec.own_work.is_some(),
                 _ => false,
             };
             if is_twice {
@@ -311,6 +327,7 @@ impl FromStr for MethodSpec {
             match setting.name.as_str() {
                 MEMBERS => spec.members = Some(members(value)?),
                 FANOUT => spec.fanout = Some(value.parse()?),
+                OWN_WORK => spec.own_work = Some(value.parse()?),
                 _ => spec.settings.push(setting),
             }
         }
@@ -362,6 +379,20 @@ mod tests {
         let pci = spec("dpdk:0000:03:00.0+burst=64");
         assert_eq!((pci.argument(), pci.value("burst")), (Some("0000:03:00.0"), Some("64")));
         assert_eq!(pci.to_string(), "dpdk:0000:03:00.0+burst=64");
+    }
+
+    #[test]
+    fn a_method_can_have_its_own_work_once() {
+        let own = spec("packet-v3+work=ns:500+spin");
+        assert_eq!(
+            (own.own_work(), own.has("spin"), own.has("work")),
+            (Some(WorkModel::Nanoseconds(500)), true, false)
+        );
+        assert_eq!(own, spec("packet-v3+spin+work=ns:500"));
+        assert_ne!(own, spec("packet-v3+spin"));
+        for wrong in ["recv+work", "recv+work=often", "recv+work=touch+work=parse"] {
+            assert!(wrong.parse::<MethodSpec>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

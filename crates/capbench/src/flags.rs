@@ -10,12 +10,12 @@ use capbench_capture::{CaptureError, Method};
 use capbench_frames::{Flows, FrameLayout, MacAddress, Network, TransmitSpec, Transport, VlanTag};
 use capbench_judge::comparison::Thresholds;
 use capbench_lab::programs::Programs;
-use capbench_lab::subject::{self, OWN_WORK, PathSetting, Subject};
+use capbench_lab::subject::{self, PathSetting, Subject};
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::figures::shortest;
 use capbench_model::members::members;
-use capbench_model::method_spec::MethodSpec;
+use capbench_model::method_spec::{MethodSpec, OWN_WORK};
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::host::{CpuId, affinity};
@@ -244,7 +244,7 @@ pub fn check_own_method(spec: &MethodSpec) -> anyhow::Result<()> {
     if spec.member_count().is_some() || spec.fanout().is_some() {
         return refuse("--members and --fanout are flags of this command".into());
     }
-    if spec.has(OWN_WORK) {
+    if spec.own_work().is_some() {
         return refuse(format!("+{OWN_WORK} is for commands that measure"));
     }
     for known in PathSetting::ALL {

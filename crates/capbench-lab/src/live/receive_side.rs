@@ -111,7 +111,7 @@ impl ReceiveSide {
         let interface = side.run(|| interface(side, asked.is_virtual, &setup.capture))??;
         // Where it will run: an ordinary user has the privilege in the bed's namespaces only.
         match &subject {
-            Subject::Capture { spec, method, members, .. } => {
+            Subject::Capture { spec, method, members } => {
                 side.run(|| (method.supported)(spec))?.map_err(unsupported)?;
                 let options = CaptureOptions { fanout: group_of(*members), ..setup.capture.clone() };
                 side.run(|| method.accepts(spec, &interface, &options))?.map_err(|error| match error {
@@ -246,10 +246,8 @@ impl ReceiveSide {
         let work = move |orders: Receiver<Order>, done: SyncSender<Outcome>| {
             affinity::pin_current_thread(cpu)?;
             let queue = queue_size(&setup, &side)?;
-            let (spec, method, work) = match &subject {
-                Subject::Capture { spec, method, work, .. } => {
-                    (spec, method, work.unwrap_or(setup.work.model))
-                }
+            let (spec, method) = match &subject {
+                Subject::Capture { spec, method, .. } => (spec, method),
                 Subject::Program(program) => {
                     let Ok(Order { recogniser, progress, ready }) = orders.recv() else { return Ok(()) };
                     let job = programs::Job {
@@ -271,7 +269,7 @@ impl ReceiveSide {
             };
             let visitor = Application {
                 streams,
-                work: calibration.ready_work(work, cpu),
+                work: calibration.ready_work(spec.own_work().unwrap_or(setup.work.model), cpu),
                 verify_ns: verification_cost(&recogniser, &samples),
                 call_ns: if method.reads_by_calls { least_call_ns() } else { None },
                 orders,

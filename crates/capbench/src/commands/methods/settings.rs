@@ -1,12 +1,13 @@
 //! The settings of methods, with their words: for the list of methods and the manual page.
 
 use capbench_capture::method::SettingInfo;
-use capbench_lab::subject::{self, Listed, PathSetting};
+use capbench_lab::subject::{Listed, PathSetting};
 use capbench_model::members::MembersSetting;
+use capbench_model::method_spec;
 
 /// The setting of any method in commands that measure.
 pub const OWN_WORK: SettingInfo = SettingInfo {
-    name: subject::OWN_WORK,
+    name: method_spec::OWN_WORK,
     value: Some("MODEL"),
     optional: false,
     summary: "its own work per packet, as --work has it, instead of that of --work",
