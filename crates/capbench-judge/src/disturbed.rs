@@ -1,5 +1,6 @@
-//! Whether the host disturbed so many of some trials that they are no evidence together: a ranking is not certain, a comparison of runs
-//! is in doubt, a claim of a publication remains open.
+//! From which share on the host disturbed so many of some trials that they are no evidence together. What follows is decided where it is
+//! asked: a ranking is not certain (`recommendation/rank.rs`), a comparison is in doubt (`comparison/runs.rs`), a claim of a publication
+//! remains open (`reproduction/judging.rs`), costs of a sweep are not compared (`finding/sweep/cost.rs`).
 
 use capbench_model::trial::TrialResult;
 

@@ -5,7 +5,7 @@
 //! | question | answer |
 //! |---|---|
 //! | Did the generator send the load? | [`is_load_sent`] for a trial, [`are_frames_sent`] and [`is_rate_sent`] for numbers |
-//! | Did it send every frame? | [`TrialResult::shortfall`] |
+//! | Did it send every frame? | [`TrialResult::shortfall`]; `trial.rs` of capbench-model says which unsent frames are rounding |
 //! | Did it send the load that a publication names? | [`is_published_load_sent`] |
 //! | Which frames does the path of a search not forward, unsent ones included? | `frames_not_forwarded` |
 //! | Can unsent frames hide a loss of a soak? | `can_hide_loss` |
@@ -18,7 +18,7 @@
 //! | Is the loss of a trial the method's own? | [`is_of_method`]: it is neither of these |
 //!
 //! A trial that loses nothing shows little if frames were still waiting when sending ended: a longer trial loses them. So
-//! [`buffered_frames`] count like lost ones.
+//! [`buffered_frames`] count like lost ones. `trial/result/emptying.rs` of capbench-model says which waiting frames a batch or a tick explains.
 
 use std::time::Duration;
 

@@ -91,6 +91,60 @@ pub struct InterfaceAccount {
     pub was_shut: bool,
 }
 
+impl Account {
+    /// Share of the packets that never were in a file or are cut in it, as far as known; after failed writes, cut packets that could
+    /// not be written may count twice. 1 is all packets that were accepted or lost
+    /// before the method.
+    pub fn loss_ratio(&self) -> f64 {
+        self.share(self.interfaces.iter().map(InterfaceAccount::missing_or_cut).sum())
+    }
+
+    /// Packets that were in files which a ring of files replaced, or which were removed as old. The user asked for that: they are not
+    /// lost.
+    pub fn removed(&self) -> u64 {
+        self.interfaces.iter().map(|interface| interface.output.overwritten + interface.output.deleted).sum()
+    }
+
+    /// Share of the packets that were in such files.
+    pub fn removed_ratio(&self) -> f64 {
+        self.share(self.removed())
+    }
+
+    fn share(&self, packets: u64) -> f64 {
+        let expected = self.expected();
+        if expected == 0 { 0.0 } else { packets as f64 / expected as f64 }
+    }
+
+    /// Packets that never were in a file on the disk: lost at a known place, or unexplained.
+    pub fn missing(&self) -> u64 {
+        self.interfaces.iter().map(InterfaceAccount::missing).sum()
+    }
+
+    /// Packets that were accepted, or lost before the method.
+    pub fn expected(&self) -> u64 {
+        let mut packets = 0;
+        for interface in &self.interfaces {
+            let (mut accepted_and_lost, mut lost_before) = (0, 0);
+            for loss in interface.losses.iter().filter(|loss| is_lacking(loss.place)) {
+                let sum = if loss.place.is_accepted() { &mut accepted_and_lost } else { &mut lost_before };
+                *sum += loss.count.unwrap_or(0);
+            }
+            packets += interface.accepted.unwrap_or(interface.delivered + accepted_and_lost) + lost_before;
+        }
+        packets
+    }
+
+    /// Wanted frames of all interfaces that never were in a file, as far as known.
+    pub fn lost(&self) -> u64 {
+        self.interfaces.iter().map(InterfaceAccount::lost).sum()
+    }
+
+    /// Frames of all interfaces that are in files.
+    pub fn written(&self) -> u64 {
+        self.interfaces.iter().map(|interface| interface.output.written).sum()
+    }
+}
+
 impl InterfaceAccount {
     /// Frames lost in the kernel or method after they were accepted: ring, queue and other places. `None` if one of these counts
     /// is unknown.
@@ -191,29 +245,43 @@ impl InterfaceAccount {
     }
 }
 
-impl Account {
-    /// Wanted frames of all interfaces that never were in a file, as far as known.
-    pub fn lost(&self) -> u64 {
-        self.interfaces.iter().map(InterfaceAccount::lost).sum()
-    }
-
-    /// Frames of all interfaces that are in files.
-    pub fn written(&self) -> u64 {
-        self.interfaces.iter().map(|interface| interface.output.written).sum()
-    }
-}
-
 fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::InterfaceAccount;
-    use crate::writing::PacketCounts;
+    use std::time::Duration;
+
+    use super::{Account, InterfaceAccount};
+    use crate::writing::{PacketCounts, WriterCounts};
     use capbench_model::completeness::UnknownLoss;
     use capbench_model::counters::Loss;
     use capbench_model::places::Place;
+
+    #[test]
+    fn a_share_is_of_what_was_read_and_lost_where_nothing_else_is_counted() {
+        let uncounted = InterfaceAccount {
+            losses: vec![Loss { place: Place::Ring, count: Some(48), source: "".into() }],
+            delivered: 4,
+            output: PacketCounts { written: 4, ..PacketCounts::default() },
+            ..InterfaceAccount::default()
+        };
+        let account = Account {
+            interfaces: vec![uncounted],
+            began_ns: 0,
+            time: Duration::ZERO,
+            writer: WriterCounts::default(),
+            merge: None,
+        };
+        assert_eq!((account.expected(), account.loss_ratio()), (52, 48.0 / 52.0));
+        // What the user asked to have removed was recorded.
+        let mut ring = account;
+        ring.interfaces[0].losses[0].count = Some(0);
+        ring.interfaces[0].output =
+            PacketCounts { written: 1, overwritten: 2, deleted: 1, ..Default::default() };
+        assert_eq!((ring.loss_ratio(), ring.removed(), ring.removed_ratio()), (0.0, 3, 0.75));
+    }
 
     fn account() -> InterfaceAccount {
         InterfaceAccount {

@@ -5,7 +5,7 @@ use capbench_sys::host::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::ledger::{loss_ratio, missing, removed, removed_ratio, rows_of};
+use super::ledger::rows_of;
 use super::{Account, End, InterfaceAccount};
 
 /// Version of [`Document`].
@@ -202,11 +202,11 @@ impl Document {
             duration_s: account.time.as_secs_f64(),
             written: account.written(),
             lost: account.lost(),
-            missing: missing(account),
+            missing: account.missing(),
             cut: account.interfaces.iter().map(|interface| interface.cut).sum(),
-            loss_ratio: loss_ratio(account),
-            removed: removed(account),
-            removed_ratio: removed_ratio(account),
+            loss_ratio: account.loss_ratio(),
+            removed: account.removed(),
+            removed_ratio: account.removed_ratio(),
             files: account.writer.files,
             bytes: account.writer.bytes,
             stored_bytes: account.writer.stored_bytes,

@@ -1,10 +1,9 @@
-//! The ledger of a recording: a row for each place, and what is lost.
+//! The rows of a recording's ledger, one for each place.
 
-use capbench_model::completeness::is_lacking;
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
 
-use super::account::{Account, InterfaceAccount};
+use super::account::InterfaceAccount;
 
 /// A row of a ledger: place, count, source.
 pub type Row = (String, Option<i64>, String);
@@ -65,48 +64,6 @@ pub fn rows_of(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
     rows
 }
 
-/// Share of the packets that never were in a file or are cut in it, as far as known; after failed writes, cut packets that could
-/// not be written may count twice. 1 is all packets that were accepted or lost
-/// before the method.
-pub fn loss_ratio(account: &Account) -> f64 {
-    share(account, account.interfaces.iter().map(InterfaceAccount::missing_or_cut).sum())
-}
-
-/// Packets that were in files which a ring of files replaced, or which were removed as old. The user asked for that: they are not
-/// lost.
-pub fn removed(account: &Account) -> u64 {
-    account.interfaces.iter().map(|interface| interface.output.overwritten + interface.output.deleted).sum()
-}
-
-/// Share of the packets that were in such files.
-pub fn removed_ratio(account: &Account) -> f64 {
-    share(account, removed(account))
-}
-
-fn share(account: &Account, packets: u64) -> f64 {
-    let expected = expected(account);
-    if expected == 0 { 0.0 } else { packets as f64 / expected as f64 }
-}
-
-/// Packets that never were in a file on the disk: lost at a known place, or unexplained.
-pub fn missing(account: &Account) -> u64 {
-    account.interfaces.iter().map(InterfaceAccount::missing).sum()
-}
-
-/// Packets that were accepted, or lost before the method.
-pub fn expected(account: &Account) -> u64 {
-    let mut packets = 0;
-    for interface in &account.interfaces {
-        let (mut accepted_and_lost, mut lost_before) = (0, 0);
-        for loss in interface.losses.iter().filter(|loss| is_lacking(loss.place)) {
-            let sum = if loss.place.is_accepted() { &mut accepted_and_lost } else { &mut lost_before };
-            *sum += loss.count.unwrap_or(0);
-        }
-        packets += interface.accepted.unwrap_or(interface.delivered + accepted_and_lost) + lost_before;
-    }
-    packets
-}
-
 /// The name of a place in one or two words.
 pub fn in_a_word(place: Place) -> &'static str {
     if place == Place::Link { "interface" } else { place.key() }
@@ -118,30 +75,6 @@ mod tests {
     use std::time::Duration;
 
     use crate::writing::{PacketCounts, WriterCounts};
-
-    #[test]
-    fn a_share_is_of_what_was_read_and_lost_where_nothing_else_is_counted() {
-        let uncounted = InterfaceAccount {
-            losses: vec![Loss { place: Place::Ring, count: Some(48), source: "".into() }],
-            delivered: 4,
-            output: PacketCounts { written: 4, ..PacketCounts::default() },
-            ..InterfaceAccount::default()
-        };
-        let account = Account {
-            interfaces: vec![uncounted],
-            began_ns: 0,
-            time: Duration::ZERO,
-            writer: WriterCounts::default(),
-            merge: None,
-        };
-        assert_eq!((expected(&account), loss_ratio(&account)), (52, 48.0 / 52.0));
-        // What the user asked to have removed was recorded.
-        let mut ring = account;
-        ring.interfaces[0].losses[0].count = Some(0);
-        ring.interfaces[0].output =
-            PacketCounts { written: 1, overwritten: 2, deleted: 1, ..Default::default() };
-        assert_eq!((loss_ratio(&ring), removed(&ring), removed_ratio(&ring)), (0.0, 3, 0.75));
-    }
 
     #[test]
     fn packets_that_wait_in_the_ring_are_unexplained_only_at_the_end() {

@@ -2,7 +2,7 @@
 
 use capbench_model::completeness::UnknownLoss;
 use capbench_model::places::Place;
-use capbench_record::recording::ledger::{Row, expected, in_a_word, missing, rows_of};
+use capbench_record::recording::ledger::{Row, in_a_word, rows_of};
 use capbench_record::recording::{Account, InterfaceAccount};
 use capbench_report::formats::text::columns;
 
@@ -85,7 +85,7 @@ pub fn losses_in_words(account: &Account) -> String {
             .collect()
     };
     let places: Vec<_> = account.interfaces.iter().flat_map(of_interface).collect();
-    let (missing, expected) = (missing(account), expected(account));
+    let (missing, expected) = (account.missing(), account.expected());
     let cut: u64 = account.interfaces.iter().map(|interface| interface.cut).sum();
     let octets: u64 = account.interfaces.iter().map(|interface| interface.cut_octets).sum();
     match (missing, cut) {
@@ -188,7 +188,6 @@ fn rows(interface: &InterfaceAccount, is_running: bool) -> String {
 mod tests {
     use std::time::Duration;
 
-    use capbench_record::recording::ledger::loss_ratio;
     use capbench_record::writing::{PacketCounts, WriterCounts};
 
     use super::*;
@@ -229,7 +228,7 @@ mod tests {
         let flapped = interface("a", 573, &[(Place::Stack, Some(427)), (Place::Ring, Some(3))], 558);
         let quiet = interface("b", 1000, &[(Place::Stack, None), (Place::Ring, Some(0))], 1000);
         let account = account(vec![flapped, quiet]);
-        assert_eq!(loss_ratio(&account), 442.0 / 2000.0);
+        assert_eq!(account.loss_ratio(), 442.0 / 2000.0);
         assert_eq!(
             losses_in_words(&account),
             "442 of 2000 packets are lost (a: stack 427, a: ring 3, a: unexplained 12)"
@@ -245,7 +244,7 @@ mod tests {
             ..interface("a", 243, &[(Place::Ring, Some(0))], 243)
         };
         let whole = account(vec![cut.clone()]);
-        assert_eq!((loss_ratio(&whole), missing(&whole)), (171.0 / 243.0, 0));
+        assert_eq!((whole.loss_ratio(), whole.missing()), (171.0 / 243.0, 0));
         assert_eq!(
             losses_in_words(&whole),
             "171 of 243 packets are cut in the file: 10140000 octets of them are missing"
@@ -253,7 +252,7 @@ mod tests {
         assert!(text(&whole, false).contains("10140000 of their octets are missing"));
         let output = PacketCounts { written: 100, unwritten: 143, ..PacketCounts::default() };
         let both = account(vec![InterfaceAccount { output, ..cut }]);
-        assert_eq!(loss_ratio(&both), 1.0, "no more than all packets are lost or cut");
+        assert_eq!(both.loss_ratio(), 1.0, "no more than all packets are lost or cut");
         assert_eq!(
             losses_in_words(&both),
             "143 of 243 packets are lost (a: writer 143), and up to 100 of the others are cut: up to 10140000 octets of them are \
@@ -261,7 +260,7 @@ mod tests {
         );
         let output = PacketCounts { written: 100, refused: 143, ..PacketCounts::default() };
         let refused = account(vec![InterfaceAccount { cut: 40, output, ..both.interfaces[0].clone() }]);
-        assert_eq!(loss_ratio(&refused), 183.0 / 243.0);
+        assert_eq!(refused.loss_ratio(), 183.0 / 243.0);
         let words = losses_in_words(&refused);
         assert!(words.contains("(a: writer 143), and 40 of the others are cut: 10140000 octets"), "{words}");
     }
@@ -270,7 +269,7 @@ mod tests {
     fn what_may_have_come_after_the_end_is_no_loss_and_no_proof_of_none() {
         let open = InterfaceAccount { was_shut: false, ..interface("a", 20, &[(Place::Ring, Some(0))], 15) };
         let account = account(vec![open]);
-        assert_eq!(loss_ratio(&account), 0.0);
+        assert_eq!(account.loss_ratio(), 0.0);
         let reason = unknown_losses(&account).unwrap();
         assert!(reason.starts_with("5 packets of a are unexplained; packet-v3 cannot stop"), "{reason}");
     }

@@ -10,7 +10,6 @@ use capbench_capture::{VlanTags, methods};
 use capbench_host::xdp::XdpProgram;
 use capbench_model::running::Running;
 use capbench_record::recording::document::Document;
-use capbench_record::recording::ledger::loss_ratio;
 use capbench_record::recording::{Account, End, Finished, Opened, Plan, Session, Source};
 
 pub use super::flags::RecordFlags;
@@ -219,7 +218,7 @@ fn close(plan: &RecordPlan, stop: &Stop, finished: Finished) -> Result<Exit> {
 /// The exit code, by the loss if the user stated a limit.
 fn exit(plan: &RecordPlan, signal: u8, end: End, account: &Account) -> Exit {
     let loss = plan.max_loss.map(|limit| {
-        let ratio = loss_ratio(account);
+        let ratio = account.loss_ratio();
         let unknown = ledger::unknown_losses(account);
         if ratio > limit {
             tell!("capbench: --max-loss {limit}: {}", ledger::losses_in_words(account));
