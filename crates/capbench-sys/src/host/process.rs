@@ -116,7 +116,7 @@ pub fn may_execute(path: &Path) -> Result<()> {
 }
 
 /// Makes `command` start its program as leader of a new session and process group, so that no terminal signal of the user
-/// reaches it. The kernel kills the program when the *thread* that starts it ends, for any reason (PR_SET_PDEATHSIG of
+/// reaches it. SIGINT ends it, also if this process ignores it, as what a script starts in the background does. The kernel kills the program when the *thread* that starts it ends, for any reason (PR_SET_PDEATHSIG of
 /// prctl(2)), so that thread must outlive the program.
 ///
 /// Child processes of the program are in its group unless they leave it; the kernel does not kill them. It also does not kill a
@@ -126,11 +126,15 @@ pub fn lead_own_session(command: &mut Command) -> &mut Command {
     let prepare = move || {
         setsid()?;
         set_parent_process_death_signal(Some(process::Signal::KILL))?;
+        // SAFETY: signal(2) with SIG_DFL installs no handler, and signal-safety(7) lists it.
+        if unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) } == libc::SIG_ERR {
+            return Err(std::io::Error::last_os_error());
+        }
         // A parent that ended before the request was made sends nothing any more.
         if getppid().map(Pid::as_raw_pid) == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
     // SAFETY: the closure runs in the child between fork and exec, where another thread's locks may stay locked for ever. It
-    // makes three async-signal-safe system calls. It takes no lock and allocates nothing, nor does an error made of a number.
+    // makes async-signal-safe system calls only. It takes no lock and allocates nothing, nor does an error made of a number.
     unsafe { command.pre_exec(prepare) }
 }
 
@@ -210,6 +214,17 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(signal_process(leader, Signal::Probe).unwrap_err().errno(), Some(libc::ESRCH));
+    }
+
+    #[test]
+    fn an_interrupt_ends_a_program_also_if_this_process_ignores_it() {
+        // SAFETY: neither SIG_IGN nor what was there before is a handler of this test, and no other test needs SIGINT.
+        let before = unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+        let mut child = start("exec sleep 100");
+        // SAFETY: as above.
+        unsafe { libc::signal(libc::SIGINT, before) };
+        signal_group(ProcessId::new(child.id()).unwrap(), Signal::Interrupt).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGINT));
     }
 
     #[test]
