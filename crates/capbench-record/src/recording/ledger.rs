@@ -72,9 +72,8 @@ pub fn in_a_word(place: Place) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
-    use crate::writing::{PacketCounts, WriterCounts};
+    use crate::writing::PacketCounts;
 
     #[test]
     fn packets_that_wait_in_the_ring_are_unexplained_only_at_the_end() {
