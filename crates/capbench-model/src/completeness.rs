@@ -18,13 +18,8 @@ pub enum UnknownLoss {
     At(Place),
     /// The capture counts losses at no place.
     NoCounter,
-    /// Accepted packets are unexplained.
-    Unexplained {
-        /// Their number.
-        packets: u64,
-        /// Whether they may have come after the end: the arrival of packets was not stopped then.
-        may_be_after_end: bool,
-    },
+    /// So many accepted packets are unexplained, and may have come after the end.
+    Unexplained(u64),
 }
 
 /// What unexplained packets are for a recording.
@@ -93,7 +88,7 @@ impl Unexplained {
         if packets == 0 || was_closed {
             return Self::Lost(packets);
         }
-        Self::Unknown(UnknownLoss::Unexplained { packets, may_be_after_end: !was_closed })
+        Self::Unknown(UnknownLoss::Unexplained(packets))
     }
 
     /// How many of them are lost, as far as known.
@@ -180,7 +175,7 @@ mod tests {
 
     #[test]
     fn unexplained_packets_are_lost_unless_they_can_have_come_after_the_end() {
-        let unknown = Unexplained::Unknown(UnknownLoss::Unexplained { packets: 2, may_be_after_end: true });
+        let unknown = Unexplained::Unknown(UnknownLoss::Unexplained(2));
         for (remainder, was_closed, expected) in [
             (Some(2), true, Unexplained::Lost(2)),
             (Some(2), false, unknown),

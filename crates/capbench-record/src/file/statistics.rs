@@ -321,7 +321,7 @@ mod tests {
             system_dropped: Some(1),
             ..InterfaceStatistics::default()
         };
-        let unknown = Some(UnknownLoss::Unexplained { packets: 2, may_be_after_end: true });
+        let unknown = Some(UnknownLoss::Unexplained(2));
         assert_eq!((unread.lost(), unread.unknown_loss()), (Some(1), unknown));
         unread.note_closed();
         assert_eq!((unread.lost(), unread.unknown_loss()), (Some(3), None), "none came after the end");

@@ -330,7 +330,7 @@ mod tests {
         let short = InterfaceAccount { delivered: 88, ..account() };
         assert_eq!((short.lost(), short.missing(), short.unknown_loss()), (15, 17, None));
         let open = InterfaceAccount { was_shut: false, ..short };
-        let unexplained = Some(UnknownLoss::Unexplained { packets: 2, may_be_after_end: true });
+        let unexplained = Some(UnknownLoss::Unexplained(2));
         assert_eq!(
             (open.missing(), open.unknown_loss()),
             (15, unexplained),

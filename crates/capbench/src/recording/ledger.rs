@@ -57,10 +57,7 @@ fn unknown_loss(interface: &InterfaceAccount, unknown: UnknownLoss) -> String {
         UnknownLoss::At(_) | UnknownLoss::NoCounter => {
             format!("{method} on {name} does not count how many packets it lost")
         }
-        UnknownLoss::Unexplained { packets, may_be_after_end: false } => {
-            format!("{packets} packets of {name} are unexplained")
-        }
-        UnknownLoss::Unexplained { packets, may_be_after_end: true } => format!(
+        UnknownLoss::Unexplained(packets) => format!(
             "{packets} packets of {name} are unexplained; {method} cannot stop packets at the end, so they may have come after the end"
         ),
     }

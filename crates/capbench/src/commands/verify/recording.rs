@@ -90,7 +90,7 @@ impl NamedVerdict<'_> {
             UnknownLoss::NoCounter => {
                 format!("the recorder did not count how many packets of {name} it lost")
             }
-            UnknownLoss::Unexplained { packets, .. } => format!(
+            UnknownLoss::Unexplained(packets) => format!(
                 "{} of {name}, accepted by the kernel, neither delivered nor counted as lost",
                 several(packets, "packet")
             ),
