@@ -127,7 +127,9 @@ fn away(
             100.0 * ran,
             100.0 * waited
         ),
-        None => format!("{:.0} % of a CPU", 100.0 * by_ticks),
+        None => {
+            format!("ran {:.0} %; whether it slept or waited for a CPU is not known", 100.0 * by_ticks)
+        }
     };
     let cause = format!("{} was away for longer than its buffer lasts ({figures}){lasts}", socket.owner());
     let (change, remedies) = room.map_or_else(

@@ -85,16 +85,18 @@ struct Threads {
     first: Snapshot,
     before: Snapshot,
     last: Snapshot,
+    /// Duration of the last one.
+    cost: Duration,
 }
 
 impl Threads {
-    /// How old the last snapshot may be while nothing is lost: reading all threads takes longer than all counters.
-    const OLDEST: Duration = Duration::from_secs(10);
-
-    /// Takes another snapshot, if frames are lost or the last one is old.
+    /// Takes another snapshot if frames are lost. While nothing is, it rests after each: reading all threads takes longer than all
+    /// counters. The look in which the first frames are lost needs the snapshot at its beginning.
     fn follow(&mut self, sockets: &sockets::Sockets, is_lossy: bool) {
-        if is_lossy || self.last.age() > Self::OLDEST {
+        if is_lossy || self.last.age() > REST * self.cost {
+            let begin = Instant::now();
             self.before = std::mem::replace(&mut self.last, Snapshot::take(sockets));
+            self.cost = begin.elapsed();
         }
     }
 }
@@ -102,7 +104,7 @@ impl Threads {
 /// Shortest time between two socket reads.
 const READING: Duration = Duration::from_millis(100);
 
-/// Pause after a socket read, as a multiple of its duration: this limits the CPU use to the inverse of it.
+/// Pause after a read of the sockets or of all threads, as a multiple of its duration: this limits the CPU use to the inverse of it.
 const REST: u32 = 30;
 
 impl Watch {
@@ -129,8 +131,10 @@ impl Watch {
         let first = read(&links, link.index, &tracer, None)?;
         let last = first.clone();
         let now = source.read();
+        let begin = Instant::now();
         let threads = Snapshot::take(&now);
-        let threads = Threads { first: threads.clone(), before: threads.clone(), last: threads };
+        let cost = begin.elapsed();
+        let threads = Threads { first: threads.clone(), before: threads.clone(), last: threads, cost };
         let tally = sockets::Tally::new(now);
         let (index, name, next_reading) = (link.index, interface.into(), Instant::now() + READING);
         Ok(Self {

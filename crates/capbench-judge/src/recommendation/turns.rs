@@ -4,9 +4,8 @@
 //! rates by a factor of several, and hardly moves who is ahead in a round. Two figures are compared on a logarithmic scale: the share of
 //! the frames that was captured at the first load, and the CPU time per packet at the second. A method is below another one if
 //! it captures less, or if it costs more and does not capture more by as much. Costs outweigh up to a quarter of the frames
-//! ([`TURNS_LOSS_FOR_COST`]). The rounds are judged at planned numbers of them
-//! ([`TURNS_LOOKS`]), and at the end, which share the probability of a false finding ([`TURNS_FALSE_ALARMS`]). docs/bench.md has the
-//! rules.
+//! ([`TURNS_LOSS_FOR_COST`]). The rounds are judged at planned numbers of them ([`TURNS_LOOKS`]), and at the end: these looks share the
+//! probability of a false finding ([`TURNS_FALSE_ALARMS`]). docs/bench.md has the rules.
 
 mod table;
 
@@ -17,8 +16,8 @@ use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
 use crate::thresholds::{
-    TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LEVEL, TURNS_LOOKS, TURNS_LOSS_FOR_COST,
-    TURNS_NOT_BETTER_LEVEL, TURNS_REPORTED,
+    TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LAST_LOOK, TURNS_LEVEL, TURNS_LOOKS,
+    TURNS_LOSS_FOR_COST, TURNS_NOT_BETTER_LEVEL, TURNS_REPORTED,
 };
 use table::{Contrast, Measure, Table, captured_share};
 
@@ -149,11 +148,16 @@ struct Below {
     above: usize,
 }
 
-/// Judges the trials of one set-up that ran in turns. `None` if no two methods did.
+/// Judges the trials of one set-up that ran in turns, of which no more follow. `None` if no two methods did.
 pub fn judged(trials: &[&TrialResult]) -> Option<Turns> {
     let table = Table::from_trials(trials)?;
-    let judgement = Judgement::after_planned_rounds(&table);
-    Some(judgement.turns(&table))
+    Some(Judgement::at_the_end(&table).turns(&table))
+}
+
+/// Judges trials in turns by the planned looks alone: the last one is spent once, when no more trials follow.
+pub fn judged_so_far(trials: &[&TrialResult]) -> Option<Turns> {
+    let table = Table::from_trials(trials)?;
+    Some(Judgement::after_planned_rounds(&table).turns(&table))
 }
 
 /// Whether as many rounds of these methods as a run has time for name the best one, if they are like those of these trials. `None` if
@@ -162,8 +166,7 @@ pub fn would_name_the_best(trials: &[&TrialResult], methods: &[SavedMethod], rou
     let mut of_methods = trials.to_vec();
     of_methods.retain(|trial| methods.contains(&trial.profile.method));
     let table = Table::from_trials(&of_methods)?.repeated_to(rounds);
-    let judgement = Judgement::after_planned_rounds(&table);
-    Some(judgement.turns(&table).name_the_best())
+    Some(Judgement::at_the_end(&table).turns(&table).name_the_best())
 }
 
 /// Whether trials in turns are judged after as many rounds as these are.
@@ -177,7 +180,7 @@ pub fn costs_are_open(trials: &[&TrialResult]) -> bool {
     let Some(table) = Table::from_trials(trials) else { return false };
     let judgement = Judgement::after_planned_rounds(&table);
     // As when all methods are corrected for each other, and for both figures.
-    let level = look_level() / (2 * table.methods.len()) as f64;
+    let level = planned_level() / (2 * table.methods.len()) as f64;
     judgement.open.iter().any(|&column| {
         let costs = Contrast::between(&table, Measure::Cost, judgement.first, column);
         column != judgement.first && costs.is_some_and(|costs| !costs.is_known(level))
@@ -190,8 +193,25 @@ pub fn captures_all(trial: &TrialResult) -> bool {
 }
 
 impl Judgement {
-    /// The judgement after all rounds, by those of each planned number before.
+    /// The judgement by the rounds of each planned number.
     fn after_planned_rounds(table: &Table) -> Self {
+        let mut judgement = Self::by_planned_looks(table);
+        judgement.reopen(table);
+        judgement
+    }
+
+    /// The same, and by all rounds.
+    fn at_the_end(table: &Table) -> Self {
+        let mut judgement = Self::by_planned_looks(table);
+        if table.rounds() >= TURNS_LOOKS[0] && !judgement.is_decided() {
+            judgement.look(table, TURNS_FALSE_ALARMS * TURNS_LAST_LOOK);
+            judgement.rounds = table.rounds();
+        }
+        judgement.reopen(table);
+        judgement
+    }
+
+    fn by_planned_looks(table: &Table) -> Self {
         let mut judgement = Self {
             open: (0..table.methods.len()).collect(),
             below: Vec::new(),
@@ -205,15 +225,9 @@ impl Judgement {
             if look > table.rounds() || judgement.is_decided() {
                 break;
             }
-            judgement.look(&table.first_rounds(look));
+            judgement.look(&table.first_rounds(look), planned_level());
             judgement.rounds = look;
         }
-        // The time was over between two of them.
-        if table.rounds() > TURNS_LOOKS[0] && table.rounds() > judgement.rounds && !judgement.is_decided() {
-            judgement.look(table);
-            judgement.rounds = table.rounds();
-        }
-        judgement.reopen(table);
         judgement
     }
 
@@ -235,12 +249,13 @@ impl Judgement {
         self.rounds > 0 && self.equal.len() + 1 == self.open.len()
     }
 
-    /// Judges once more, by the rounds so far. Each method that may be first is tried, the best looking one first.
-    fn look(&mut self, table: &Table) {
+    /// Judges once more, by the rounds so far, with this probability of a false finding. Each method that may be first is tried, the best
+    /// looking one first.
+    fn look(&mut self, table: &Table, level: f64) {
         let candidates = table.in_order(&self.open);
         let mut looks: Vec<Look> = Vec::new();
         for &candidate in &candidates {
-            looks.push(Look::from_candidate(table, candidate, &self.open));
+            looks.push(Look::from_candidate(table, candidate, &self.open, level));
             if looks[looks.len() - 1].is_decided {
                 break;
             }
@@ -338,7 +353,7 @@ struct Look {
 }
 
 impl Look {
-    fn from_candidate(table: &Table, candidate: usize, open: &[usize]) -> Self {
+    fn from_candidate(table: &Table, candidate: usize, open: &[usize], level: f64) -> Self {
         let mut look =
             Self { equal: Vec::new(), may_be_better: Vec::new(), below: Vec::new(), is_decided: false };
         let mut tested = Vec::new();
@@ -352,7 +367,6 @@ impl Look {
             chances.push(standing.below.map_or(1.0, |(_, by_chance)| by_chance));
             tested.push((column, standing));
         }
-        let level = look_level();
         for ((column, standing), by_chance) in tested.iter().zip(corrected(&chances)) {
             if let Some((by, _)) = standing.below
                 && by_chance <= level
@@ -419,9 +433,9 @@ fn outweighed_by(costs: f64) -> f64 {
     costs.clamp(TURNS_EQUAL.ln_1p(), TURNS_LOSS_FOR_COST.ln_1p())
 }
 
-/// The probability of a false finding of one look: of a planned one, or of the one at the end.
-fn look_level() -> f64 {
-    TURNS_FALSE_ALARMS / (TURNS_LOOKS.len() + 1) as f64
+/// The probability of a false finding of each planned look.
+fn planned_level() -> f64 {
+    TURNS_FALSE_ALARMS * (1.0 - TURNS_LAST_LOOK) / TURNS_LOOKS.len() as f64
 }
 
 /// Whether both figures are known to differ by no more than a margin.

@@ -2,7 +2,7 @@
 //!
 //! One load is around the limit of the best method: there the others lose most. Below it slower methods capture all, too, and far above
 //! it the best one may collapse. The other load is below the limits of all methods: there a packet costs each of them what it costs
-//! where none is lost. Noise hides differences at the limit, and hardly moves costs. Rounds are judged by [`turns::judged`]. A method
+//! where none is lost. Noise hides differences at the limit, and hardly moves costs. Rounds are judged by [`turns::judged_so_far`]. A method
 //! that is known to be below another one runs no more.
 
 use std::time::Duration;
@@ -119,7 +119,8 @@ impl Limit {
     fn from_measured(measured: &[Measured]) -> Option<Self> {
         // An invalid trial is no evidence of a limit, but a place to begin: what it read is tried again.
         let mut lower_pps = measured.iter().map(|one| one.overload.read_pps()).fold(0.0, f64::max);
-        let most_pps = measured.iter().map(|one| one.overload.offered_pps).fold(0.0, f64::max);
+        // Loads are whole frames per second. A limit that is a fraction of a frame above the highest of them would never be known.
+        let most_pps = measured.iter().map(|one| one.overload.offered_pps.round()).fold(0.0, f64::max);
         if measured.iter().any(|one| is_sustained(&one.overload)) {
             lower_pps = most_pps;
         }
@@ -232,7 +233,7 @@ impl Rounds {
             if !turns::is_look(&trials) {
                 continue;
             }
-            let Some(known) = turns::judged(&trials) else { break };
+            let Some(known) = turns::judged_so_far(&trials) else { break };
             if known.are_decided() {
                 break;
             }

@@ -116,8 +116,8 @@ pub fn may_execute(path: &Path) -> Result<()> {
 }
 
 /// Makes `command` start its program as leader of a new session and process group, so that no terminal signal of the user
-/// reaches it. SIGINT ends it, also if this process ignores it, as what a script starts in the background does. The kernel kills the program when the *thread* that starts it ends, for any reason (PR_SET_PDEATHSIG of
-/// prctl(2)), so that thread must outlive the program.
+/// reaches it. SIGINT ends it, also if this process ignores it, as what a script starts in the background does. The kernel kills the
+/// program when the *thread* that starts it ends, for any reason (PR_SET_PDEATHSIG of prctl(2)), so that thread must outlive the program.
 ///
 /// Child processes of the program are in its group unless they leave it; the kernel does not kill them. It also does not kill a
 /// program with set-user-ID or file capabilities, because execve(2) clears the request.

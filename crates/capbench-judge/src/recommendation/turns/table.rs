@@ -8,7 +8,7 @@ use capbench_model::statistics::shift::Groups;
 use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
 use capbench_model::trial::{Phase, TrialResult, Verdict};
 
-use super::{Multiple, SentShares, look_level, outweighed_by};
+use super::{Multiple, SentShares, outweighed_by, planned_level};
 use crate::sustained::missing_share;
 use crate::thresholds::{TURNS_EQUAL, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS_LIKE_LESS};
 
@@ -313,7 +313,7 @@ impl Contrast {
         let by_size = difference.map_or(1.0, |difference| difference.by_chance());
         let mut by_chance = by_size;
         // From so many rounds on that it can decide, the test that assumes nothing is a second chance.
-        if least_by_chance(vec![(1, 1); rounds.len()]) <= look_level() {
+        if least_by_chance(vec![(1, 1); rounds.len()]) <= planned_level() {
             let by_ranks = aligned::test(&rounds, 0.0).two_sided();
             by_chance = (2.0 * by_size.min(by_ranks)).min(1.0);
         }

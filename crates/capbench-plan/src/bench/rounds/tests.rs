@@ -106,6 +106,18 @@ fn the_limit_is_looked_for_at_16_loads_at_most() {
     assert_eq!(loads[doubled], (1.08 * loads[doubled - 1]).round(), "methods take turns at this load");
 }
 
+#[test]
+fn all_that_the_generator_sends_is_tried_once_by_each_method_although_it_is_no_whole_number_of_frames() {
+    let trials = short_trials(600, path(1e6, 2e6, 0.0), |_, trial| {
+        if trial.intended_pps.is_none() {
+            captures(0.95, trial);
+            trial.offered_pps += 0.4;
+        }
+    });
+    let rounds = trials.iter().position(|trial| trial.phase == Phase::CommonLoad);
+    assert_eq!(rounds, Some(METHODS.len()), "the load is known after a trial of each");
+}
+
 /// The loads of a bench if a load is captured in one round of turns at it only.
 fn loads_if_captured_in_round(round: usize) -> Vec<f64> {
     let mut trials_at_loads: BTreeMap<u64, usize> = BTreeMap::new();
