@@ -195,7 +195,7 @@ fn power(comparison: &Comparison) -> Vec<String> {
             if comparison.paired { "" } else { ", as far as nothing drifts between the runs" }
         ),
         format!(
-            "A change of rates and times is named from {} % on, a change of loss from {} percentage points of the sent frames on. Loss in most trials where there was none in any is always named. An interval contains the true change with a probability of {:.0} %, each by itself.",
+            "A change of rates and times is named from {} % on, a change of loss from {} percentage points of the sent frames on. An interval contains the true change with a probability of {:.0} %, each by itself.",
             shortest(thresholds.relative * 100.0, 3),
             shortest(thresholds.loss * 100.0, 3),
             COMPARISON_LEVEL * 100.0

@@ -153,7 +153,7 @@ pub(super) fn needed(fact: &MembersNeeded) -> String {
     let load = naming::rate(fact.load_pps);
     match fact.needed {
         Needed::Measured { members } => format!(
-            "{method}: for {load} this host needs {}: the fewest that lost nothing in any trial.",
+            "{method}: for {load} this host needs {}: the fewest that read all of it.",
             number_of_members(members)
         ),
         Needed::ByLaw { members } => format!(

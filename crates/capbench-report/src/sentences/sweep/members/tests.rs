@@ -112,7 +112,7 @@ fn the_members_that_a_load_needs_are_said() {
     };
     assert_eq!(
         text(Needed::Measured { members: 3 }, None),
-        "recv: for 1,000 packets/s this host needs 3 members: the fewest that lost nothing in any trial."
+        "recv: for 1,000 packets/s this host needs 3 members: the fewest that read all of it."
     );
     assert_eq!(
         text(Needed::ByLaw { members: 12 }, Some(Limit::Backlog)),
