@@ -40,7 +40,6 @@ never! {
     times_softirqs() -> bool;
     limit_cost(bool) -> Result<()>;
     trace_drops() -> Result<()>;
-    limit_softirq_cost(u64, u64) -> ();
     gives_reasons() -> bool;
 }
 

@@ -9,7 +9,7 @@ use capbench_sys::bpf::object::{Loaded, Opened, Traces, object_file};
 use capbench_sys::bpf::statistics::{Runs, measure_run_times};
 use capbench_sys::host::{CpuId, clock, namespace};
 
-use super::cost::{LARGEST_SHARE, LARGEST_SHARE_OF_TIMING, Measurements, Spent, TracerCost};
+use super::cost::{LARGEST_SHARE, Measurements, Spent, TracerCost};
 use super::kernel_types::{KERNEL_TYPES, KernelTypes};
 use super::reasons::ReasonNames;
 use super::symbols::Symbols;
@@ -285,7 +285,8 @@ impl Tracer {
     }
 
     /// Traces drops, unless every frame of the next trials `ends_as_drop` and this costs more than [`LARGEST_SHARE`] of the kernel's
-    /// receive work. Call it after the cost was measured.
+    /// receive work, and times softirqs, unless the clock is slow. Call it after the cost was measured: it stays so for all trials,
+    /// because times with and without the tracer could not be compared.
     ///
     /// # Errors
     /// The kernel refuses to attach the programs again.
@@ -294,10 +295,17 @@ impl Tracer {
         let traces = &self.drop_traces;
         match share.filter(|share| *share > LARGEST_SHARE) {
             Some(share) => {
-                let what = "counting every frame that the kernel drops";
-                *locked(traces) = Err(costs_too_much(what, share, "of its receive work", LARGEST_SHARE));
+                *locked(traces) = Err(format!(
+                    "counting every frame that the kernel drops would take {:.1} % more of its receive work here, above the limit of \
+                     {:.0} %; --trace does it nevertheless",
+                    100.0 * share,
+                    100.0 * LARGEST_SHARE
+                ));
             }
             None => attach(traces, || self.drops.attach_traces(|_| true))?,
+        }
+        if let Some(because) = self.cost().and_then(|cost| cost.no_softirqs_because()) {
+            *locked(&self.softirq_traces) = Err(because);
         }
         Ok(())
     }
@@ -326,18 +334,6 @@ impl Tracer {
     /// Whether receive softirqs are timed now.
     pub fn times_softirqs(&self) -> bool {
         matches!(&*locked(&self.softirq_traces), Ok(Some(_)))
-    }
-
-    /// Times no softirq any more if that took more than [`LARGEST_SHARE_OF_TIMING`] of a trial's CPU time, as with a slow clock of
-    /// the host. It stays so, because times with and without the tracer could not be compared.
-    pub fn limit_softirq_cost(&self, softirqs: u64, total_ns: u64) {
-        let Some(cost) = self.cost().filter(|_| total_ns > 0) else { return };
-        let share = cost.of(0, softirqs) as f64 / total_ns as f64;
-        if share > LARGEST_SHARE_OF_TIMING {
-            let what = "timing the receive softirqs";
-            let because = costs_too_much(what, share, "of a trial's CPU time", LARGEST_SHARE_OF_TIMING);
-            *locked(&self.softirq_traces) = Err(because);
-        }
     }
 
     /// Traces drops at any cost.
@@ -417,15 +413,6 @@ fn attach(traces: &Switched, attached: impl FnOnce() -> std::result::Result<Trac
         *traces = Ok(attached()?);
     }
     Ok(())
-}
-
-/// Why programs that take too large a share are not attached.
-fn costs_too_much(what: &str, share: f64, of_what: &str, largest_share: f64) -> String {
-    format!(
-        "{what} would take {:.1} % more {of_what} here, above the limit of {:.0} %; --trace does it nevertheless",
-        share * 100.0,
-        largest_share * 100.0
-    )
 }
 
 fn locked<T>(traces: &Mutex<T>) -> MutexGuard<'_, T> {

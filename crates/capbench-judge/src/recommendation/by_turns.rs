@@ -93,6 +93,7 @@ fn because(turns: &Turns) -> Because {
         match method.relation {
             RelationToFirst::Below { by: BelowBy::Loss, .. } => return Because::Rate,
             RelationToFirst::Below { by: BelowBy::Cost, .. } => return Because::TotalTime,
+            RelationToFirst::Below { by: BelowBy::ApplicationCost, .. } => return Because::ApplicationTime,
             RelationToFirst::First | RelationToFirst::Equal | RelationToFirst::Open { .. } => {}
         }
     }

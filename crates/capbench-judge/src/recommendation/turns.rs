@@ -117,6 +117,8 @@ pub enum BelowBy {
     Loss,
     /// It takes more CPU time per packet.
     Cost,
+    /// Its application does, and the kernel's time is not known.
+    ApplicationCost,
 }
 
 /// How a method compares with the candidate for the first place, before all are corrected for each other.
@@ -335,7 +337,7 @@ impl Judgement {
         };
         let measure = match by {
             BelowBy::Loss => Measure::Captured,
-            BelowBy::Cost => Measure::Cost,
+            BelowBy::Cost | BelowBy::ApplicationCost => Measure::Cost,
         };
         match Contrast::between(table, measure, self.first, column) {
             Some(contrast) => RelationToFirst::Below { by, factor: contrast.multiple() },
@@ -403,7 +405,8 @@ impl Standing {
         if let Some(cost) = cost.as_ref().filter(|cost| is_as_complete && is_ahead(cost))
             && below.is_none_or(|(_, by_chance)| cost.by_chance < by_chance)
         {
-            below = Some((BelowBy::Cost, cost.by_chance));
+            let by = if table.knows_kernel { BelowBy::Cost } else { BelowBy::ApplicationCost };
+            below = Some((by, cost.by_chance));
         }
         let contrasts = [captured, cost];
         let is_as_good = |contrast: &Option<Contrast>| {

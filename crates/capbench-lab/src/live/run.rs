@@ -133,12 +133,6 @@ impl LiveTrial<'_> {
         let mut result =
             TrialResult { generators: generators(self.senders.each(), &transmit, &receive), ..result };
         result.noise.reasons.extend(self.senders.absence());
-        let traced = receive.cpus.kernel.as_ref().and_then(|kernel| kernel.traced);
-        if let (Some(tracer), Some(traced), Some(total_ns)) = (&self.tracer, traced, result.cpu.total_ns)
-            && !self.traces_always
-        {
-            tracer.limit_softirq_cost(traced.runs, total_ns);
-        }
         for half in &transmit {
             self.judge_interruption(&mut result, half);
         }

@@ -31,6 +31,8 @@ pub(super) struct Table {
     pub(super) methods: Vec<SavedMethod>,
     /// The shares of the load that were sent to the methods.
     pub(super) sent: SentShares,
+    /// Whether costs contain the kernel's time.
+    pub(super) knows_kernel: bool,
     captured: Vec<Block>,
     cost: Vec<Block>,
     application: Vec<Block>,
@@ -68,12 +70,14 @@ impl Table {
             let last = round[round.len() - 1].number;
             cost_rounds.push(for_costs.rounds.iter().filter(|round| round[0].number <= last).count());
         }
+        let knows_kernel = for_costs.knows_kernel();
         Some(Self {
             load_pps: limit.pps,
             cost_load_pps: for_costs.pps,
             sent: limit.sent(&methods),
             captured: limit.captured(&methods),
-            cost: for_costs.costs(&methods),
+            knows_kernel,
+            cost: for_costs.figures(&methods, |trial| cost_ns(trial, knows_kernel)),
             application: for_costs.figures(&methods, charged_ns),
             methods,
             cost_rounds,
@@ -214,10 +218,11 @@ impl<'r> AtLoad<'r> {
         self.figures(methods, |trial| Some(captured_share(trial).max(TURNS_LEAST_CAPTURED)))
     }
 
-    fn costs(&self, methods: &[SavedMethod]) -> Vec<Block> {
-        // Costs with and without the kernel's time are not compared.
-        let knows_kernel = self.rounds.iter().flatten().all(|trial| trial.cpu.kernel_ns_per_packet.is_some());
-        self.figures(methods, |trial| cost_ns(trial, knows_kernel))
+    /// Whether most trials know the kernel's time. Costs with and without it are not compared: the others tell nothing of costs then.
+    fn knows_kernel(&self) -> bool {
+        let trials: Vec<_> = self.rounds.iter().flatten().filter(|trial| is_evidence(trial)).collect();
+        let known = trials.iter().filter(|trial| trial.cpu.kernel_ns_per_packet.is_some()).count();
+        2 * known > trials.len()
     }
 
     /// A figure of each trial, on a logarithmic scale.
@@ -271,10 +276,10 @@ fn sent_share(trial: &TrialResult) -> f64 {
     1.0 - trial.shortfall() as f64 / trial.intended.max(1) as f64
 }
 
-/// CPU time per packet: what the scheduler charged to the application, and the kernel's receive work.
+/// CPU time per packet: what the scheduler charged to the application, and the kernel's receive work unless nothing is known of it.
 fn cost_ns(trial: &TrialResult, knows_kernel: bool) -> Option<f64> {
-    let kernel_ns = trial.cpu.kernel_ns_per_packet.filter(|_| knows_kernel);
-    Some(charged_ns(trial)? + kernel_ns.unwrap_or(0.0))
+    let kernel_ns = if knows_kernel { trial.cpu.kernel_ns_per_packet? } else { 0.0 };
+    Some(charged_ns(trial)? + kernel_ns)
 }
 
 /// What the scheduler charged to the application, per packet.

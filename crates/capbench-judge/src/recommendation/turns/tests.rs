@@ -103,6 +103,27 @@ fn of_methods_that_capture_about_as_much_the_dearer_one_is_below() {
     assert!((factor.middle - 1.5).abs() < 0.05, "{factor:?}");
 }
 
+/// The kernel takes ten times as long as the first method's application, and the other application 1.7 times as long.
+#[test]
+fn costs_are_those_of_the_application_alone_only_where_most_trials_do_not_know_the_kernels_time() {
+    let methods = [V3, Method { name: "libpcap", app_ns: 1.7 * V3.app_ns, ..V3 }];
+    let mut trials = rounds(&methods, 6, 0.01);
+    for trial in &mut trials {
+        trial.cpu.kernel_ns_per_packet = Some(10.0 * V3.app_ns);
+    }
+    let last = trials.len() - 1;
+    trials[last].cpu.kernel_ns_per_packet = None;
+    assert_eq!(judge(&trials).methods[1].relation, RelationToFirst::Equal);
+    for trial in &mut trials[..last] {
+        trial.cpu.kernel_ns_per_packet = None;
+    }
+    let RelationToFirst::Below { by: BelowBy::ApplicationCost, factor } = judge(&trials).methods[1].relation
+    else {
+        panic!("{:?}", judge(&trials))
+    };
+    assert!((factor.middle - 1.7).abs() < 0.05, "{factor:?}");
+}
+
 #[test]
 fn half_the_cost_outweighs_a_loss_of_up_to_a_quarter() {
     for (captured, by) in [(70_000, BelowBy::Loss), (85_000, BelowBy::Cost)] {

@@ -52,16 +52,17 @@ fn push_group(text: &mut String, methods: &[SavedMethod], are: &str) {
     }
 }
 
-/// `recv 66 % (missed 20 times as many, 8.4 times the CPU time per packet)`. Only what the rounds show is said: the figure that puts the method below, and a cost whose
-/// interval does not contain that of the first.
+/// `recv 66 % (missed 20 times as many, 8.4 times the CPU time per packet)`. Only what the rounds show is said: the figure that puts the
+/// method below, and a cost whose interval does not contain that of the first.
 fn below_words(below: &MethodBelow, fact: &MethodsInTurns) -> String {
     let mut factors = Vec::new();
     let [first_missed, missed] = [fact.captured_ratio, below.captured_ratio].map(|captured| 1.0 - captured);
     if below.by == BelowBy::Loss && first_missed > 0.0 {
         factors.push(format!("missed {} as many", times(missed / first_missed)));
     }
-    if let Some(cost) = below.relative_cost.filter(|cost| below.by == BelowBy::Cost || is_other_cost(*cost)) {
-        factors.push(format!("{} the CPU time per packet", times(cost.middle)));
+    if let Some(cost) = below.relative_cost.filter(|cost| below.by != BelowBy::Loss || is_other_cost(*cost)) {
+        let whose = if below.by == BelowBy::ApplicationCost { "application " } else { "" };
+        factors.push(format!("{} the {whose}CPU time per packet", times(cost.middle)));
     }
     let factors = match factors.is_empty() {
         true => String::new(),

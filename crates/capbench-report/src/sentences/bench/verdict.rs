@@ -164,6 +164,7 @@ fn worse_words(worse: &[WorseMethod]) -> String {
     for WorseMethod { method, by, factor } in worse {
         let by = match by {
             BelowBy::Cost => format!("{} the CPU time per packet", times(*factor)),
+            BelowBy::ApplicationCost => format!("{} the application CPU time per packet", times(*factor)),
             BelowBy::Loss => format!("captures {} fewer frames", percent(1.0 - 1.0 / factor)),
         };
         parts.push(format!("{method} ({by})"));
