@@ -78,7 +78,7 @@ class BeforeCountersRefused(TypedDict):
     refused: int
 
 
-BelowBy: TypeAlias = Literal['loss', 'cost']
+BelowBy: TypeAlias = Literal['loss', 'cost', 'application_cost']
 """The figure by which a method is below another one."""
 
 
