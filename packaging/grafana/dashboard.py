@@ -273,7 +273,7 @@ def rings():
     yield filled.calculate(False).color(colours).y_axis(YAxisConfig().unit("percentunit").min(0).max(1))
     yield lines(
         "Fullest 1 % of the readings",
-        "The 99th percentile of the ring fill, for each ring. Above 80 % the alert CapbenchRingFilling fires.",
+        "The 99th percentile of the ring fill, for each ring. The alert CapbenchRingFilling watches it.",
         "percentunit",
         query(
             f"histogram_quantile(0.99, rate({ring}[$__rate_interval]))",

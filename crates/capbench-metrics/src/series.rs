@@ -237,3 +237,33 @@ fn in_prometheus_text(text: &str) -> String {
     }
     converted
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::SHARES;
+
+    #[test]
+    fn the_alert_rules_compare_with_bounds_of_buckets_and_their_tests_have_every_bucket() {
+        let bounds: Vec<_> = SHARES.iter().map(|bound| format!("{bound:?}")).chain(["+Inf".into()]).collect();
+        let rules = include_str!("../../../packaging/prometheus/capbench.rules.yml");
+        let compared: Vec<_> = rules.lines().filter(|line| line.contains("histogram_quantile(")).collect();
+        assert!(!compared.is_empty());
+        for line in compared {
+            let (_, limit) = line.split_once(" > ").expect(line);
+            assert!(bounds.contains(&limit.to_string()), "{line}");
+        }
+        let tests = include_str!("../../../packaging/prometheus/capbench.rules.test.yml");
+        for test in tests.split("- name: ") {
+            let mut buckets = BTreeMap::<&str, Vec<&str>>::new();
+            for line in test.lines().filter(|line| line.contains("_bucket{")) {
+                let (series, rest) = line.split_once("le=\"").expect(line);
+                buckets.entry(series).or_default().extend(rest.split('"').next());
+            }
+            for (series, of_series) in buckets {
+                assert_eq!(of_series, bounds, "{series}");
+            }
+        }
+    }
+}

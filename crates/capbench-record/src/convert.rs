@@ -23,8 +23,8 @@ use self::snap_lengths::SnapLengths;
 use crate::file::copying::drop_count;
 use crate::file::reading::RawBlock;
 use crate::file::{
-    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, FileFormat, HashAlgorithm, LeftOut, Packet,
-    ReadInterface, Record, SectionDescription, encode_with_options,
+    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, FileFormat, HashAlgorithm, LeftOut, MendedLengths,
+    Packet, ReadInterface, Record, SectionDescription, encode_with_options,
 };
 use crate::writing::{Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
 
@@ -49,8 +49,8 @@ pub struct Converted {
     pub without_time: u64,
     /// Packets whose timestamps are cut to nanoseconds, the resolution of pcap.
     pub finer_times: u64,
-    /// Packets with more captured octets than their original length, which are cut to it.
-    pub longer_than_original: u64,
+    /// Packets with more captured octets than their original length.
+    pub mended_lengths: MendedLengths,
     /// Content of the file that is not in the output. Content that pcap can never store is not counted.
     pub left_out: LeftOut,
     /// Whether the file ended within a record. Everything before that is converted.
@@ -162,7 +162,7 @@ pub fn convert(
     };
     let read = conversion.run(&mut reader);
     conversion.converted.left_out = if copies { conversion.left_out } else { reader.left_out() };
-    conversion.converted.longer_than_original = reader.longer_than_original();
+    conversion.converted.mended_lengths = reader.mended_lengths();
     conversion.converted.ends_early = reader.ends_early();
     let (finished, snap_lengths) = conversion.finish();
     if read.as_ref().is_err_and(ConvertError::is_refusal) {

@@ -13,7 +13,9 @@ use capbench_frames::{FrameError, MacAddress, Mtu, RecordedFrames, RecordedTimes
 use capbench_model::units::ByteCount;
 use capbench_sys::host::LinkLayer;
 
-use crate::file::{CaptureReader, ETHERNET, FileError, Packet, RAW_IP, Record, link_type_name, link_type_of};
+use crate::file::{
+    CaptureReader, ETHERNET, FileError, MendedLengths, Packet, RAW_IP, Record, link_type_name, link_type_of,
+};
 
 /// What to read of a file, for an interface.
 #[derive(Clone, Debug)]
@@ -106,8 +108,8 @@ pub struct Replay {
     pub left_out: [u64; Unsendable::ALL.len()],
     /// Frames whose frame check sequence is in the file. It is not sent: the interface adds its own.
     pub without_fcs: u64,
-    /// Packets with more captured octets than their original length. They are cut to it.
-    pub longer_than_original: u64,
+    /// Packets with more captured octets than their original length.
+    pub mended_lengths: MendedLengths,
 }
 
 /// Why a file cannot be sent. Each message continues a sentence about the file, and numbers its frames from 1.
@@ -296,7 +298,7 @@ pub fn read(source: impl Read, options: &ReplayOptions) -> Result<Replay, Replay
         LinkLayer::Ethernet => frames,
         LinkLayer::Ip => frames.without_fcs(),
     };
-    Ok(Replay { frames, times, left_out, without_fcs, longer_than_original: reader.longer_than_original() })
+    Ok(Replay { frames, times, left_out, without_fcs, mended_lengths: reader.mended_lengths() })
 }
 
 /// The frames read so far.

@@ -1,4 +1,5 @@
-//! How long packets are in a file and on the wire, and which octets of them the file does not have.
+//! How long packets are in a file and on the wire, which octets of them the file does not have, and what becomes of lengths that
+//! contradict each other.
 
 use capbench_model::units::SnapLength;
 
@@ -41,6 +42,33 @@ impl LengthCounts {
         self.snapped += u64::from(original - wanted);
         self.cut += u64::from(wanted.saturating_sub(captured));
         self.cut_packets += u64::from(captured < wanted);
+    }
+}
+
+/// Packets with more captured octets than their original length, by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MendedLengths {
+    /// Their octets behind the original length, which rules, are cut.
+    pub cut: u64,
+    /// Their original length of 0, which is none, became the captured one.
+    pub raised: u64,
+}
+
+impl MendedLengths {
+    /// Mends and counts a packet whose lengths contradict each other.
+    #[inline]
+    pub(super) fn mend(&mut self, captured: &mut &[u8], original: &mut u32) {
+        let octets = *original as usize;
+        if captured.len() <= octets {
+            return;
+        }
+        if octets == 0 {
+            *original = captured.len() as u32;
+            self.raised += 1;
+        } else {
+            *captured = &captured[..octets];
+            self.cut += 1;
+        }
     }
 }
 

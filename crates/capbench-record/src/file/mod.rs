@@ -8,7 +8,7 @@
 //! | `fcs` | the length of the frame check sequence that a file states |
 //! | [`clock`] | units of an interface's timestamps |
 //! | `recording_part` | which part of a recording a file is |
-//! | [`lengths`] | lengths of packets in the file and on the wire, and octets that the file does not have |
+//! | [`lengths`] | lengths of packets in the file and on the wire, octets that the file does not have, lengths that contradict each other |
 //! | `tagging` | puts back the VLAN tag that the kernel removed from a frame |
 //! | `blocks` | constants of the pcapng format, and a builder for blocks that are not performance-critical |
 //! | `copying` | copies pcapng blocks and options into another file |
@@ -45,7 +45,7 @@ pub use compressed::Decompressed;
 pub use description::{InterfaceDescription, InterfaceFilter, SectionDescription};
 pub use facts::{HashAlgorithm, PacketFacts};
 use facts::{REMARKABLE, flags_of};
-pub use lengths::{LengthCounts, Lengths};
+pub use lengths::{LengthCounts, Lengths, MendedLengths};
 pub use reading::{CaptureReader, FileError, LeftOut, Packet, PacketHash, ReadInterface, Record};
 pub use recording_part::{EarlierFiles, RecordingPart};
 pub use statistics::{Booking, InterfaceStatistics, LostAt};

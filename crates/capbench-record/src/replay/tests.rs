@@ -120,7 +120,8 @@ fn an_fcs_that_the_file_states_is_not_sent_and_the_original_length_rules() {
     let replay = read(&file[..], &WANTED).unwrap();
     let sent: Vec<_> = (0..4).map(|number| replay.frames.frame(number).to_vec()).collect();
     assert_eq!(sent, [[1; 60], [2; 60], [3; 60], [4; 60]]);
-    assert_eq!((replay.without_fcs, replay.longer_than_original), (4, 2));
+    let mended_lengths = MendedLengths { cut: 1, raised: 1 };
+    assert_eq!((replay.without_fcs, replay.mended_lengths), (4, mended_lengths));
     let error = refused(&pcap(0x4400_0001, &[(0, &[1; 50], 64)]), &WANTED);
     assert!(error.contains("has 50 of the 60 octets of frame 1"), "{error}");
 }

@@ -1,6 +1,5 @@
-//! Removes the oldest files of a recording, including earlier runs. It removes only regular files of the recording user, in the
-//! recording's folder, whose names match the recording. It follows no symbolic link. It never removes a file that is being
-//! written: that file has another name and a lock until it is complete.
+//! Finds the files of a recording, including those of earlier runs, and deletes those that `retention` chooses. It knows them by
+//! their names in the recording's folder, and follows no symbolic link.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -18,7 +17,7 @@ use rustix::io::Errno;
 use super::counts::Gauge;
 use super::own_names::OwnNames;
 use super::part::PART;
-use super::retention::{OwnFile, Retention, Room};
+use super::retention::{FoundFile, OwnFile, Retention, Room};
 
 /// Time between two checks of the limits while a file is being written.
 pub(super) const INTERVAL: Duration = Duration::from_secs(1);
@@ -36,7 +35,7 @@ pub(super) struct Keeper {
     completed: HashMap<OsString, (u64, Box<[u64]>, bool)>,
     /// The order of the last completed file of this run.
     latest: u64,
-    /// Incomplete files of a killed run by name, with inode and modification time from before this run created any file.
+    /// Incomplete files that nobody had locked, by name, with inode and modification time from before this run created any file.
     left_behind: HashMap<OsString, (u64, SystemTime)>,
     state: State,
 }
@@ -125,11 +124,11 @@ impl Keeper {
         Ok(())
     }
 
-    /// The complete files of the recording, and incomplete files of a killed run.
+    /// The files of the recording that may be removed.
     fn files(&self) -> io::Result<Vec<OwnFile>> {
         let mut files = Vec::new();
         for name in self.folder.names()? {
-            if let Some(about) = self.about_own(&name)? {
+            if let Some(about) = self.about_removable(&name)? {
                 files.push(OwnFile {
                     bytes: u64::try_from(about.st_blocks).unwrap_or(0).saturating_mul(512),
                     order: self.completed.get(&name).map_or(0, |(order, ..)| *order),
@@ -141,8 +140,8 @@ impl Keeper {
         Ok(files)
     }
 
-    /// The status of a file, if it belongs to the recording and no process is writing it.
-    fn about_own(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+    /// The status of a file, if it belongs to the recording and may be removed.
+    fn about_removable(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         let complete = name.as_bytes().strip_suffix(PART.as_bytes()).map(OsStr::from_bytes);
         if !self.names.are(complete.unwrap_or(name)) {
             return Ok(None);
@@ -151,12 +150,13 @@ impl Keeper {
             Err(Errno::NOENT) => return Ok(None),
             about => about?,
         };
-        // A file of this run was modified later, even if it has the name of an incomplete file.
-        let is_idle = |left: &(u64, SystemTime)| *left == (about.st_ino, modified(&about));
-        let is_complete = complete.is_none() || self.left_behind.get(name).is_some_and(is_idle);
-        let is_own =
-            FileType::from_raw_mode(about.st_mode) == FileType::RegularFile && about.st_uid == self.user;
-        Ok((is_own && is_complete).then_some(about))
+        let is_regular = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile;
+        let found = FoundFile {
+            is_own: is_regular && about.st_uid == self.user,
+            is_complete: complete.is_none(),
+            is_left_behind: self.left_behind.get(name) == Some(&(about.st_ino, modified(&about))),
+        };
+        Ok(found.may_be_removed().then_some(about))
     }
 
     /// Incomplete files without a recorder: a recorder would have locked them. The shared lock here does not disturb another

@@ -1,5 +1,6 @@
-//! Decides which of a recording's files to remove, to keep a number of files or free disk space. It removes the oldest files
-//! first, and only as many as needed.
+//! Decides which of a recording's files to remove, to keep a number of files or free disk space: which may go at all
+//! ([`FoundFile::may_be_removed`]), and which of these go ([`Retention::remove_oldest`]), the oldest first and only as many as
+//! needed.
 
 use std::io;
 use std::time::SystemTime;
@@ -34,7 +35,18 @@ pub(super) struct Room {
     pub(super) free: u64,
 }
 
-/// A complete file of the recording.
+/// A file in the recording's folder that has one of its names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FoundFile {
+    /// Whether it is a regular file of the recording user.
+    pub(super) is_own: bool,
+    /// Whether it has the name of a complete file. While a file is being written it has another name, and a lock.
+    pub(super) is_complete: bool,
+    /// Whether nobody had locked it before this run created any file, and it is unmodified since.
+    pub(super) is_left_behind: bool,
+}
+
+/// A file of the recording that may be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OwnFile {
     pub(super) name: std::ffi::OsString,
@@ -42,6 +54,14 @@ pub(super) struct OwnFile {
     /// Its number among the complete files of this run, from 1; 0 for a file of an earlier run.
     pub(super) order: u64,
     pub(super) modified: SystemTime,
+}
+
+impl FoundFile {
+    /// Whether the limits may remove it: it is complete, or a killed run left it behind. A file of this run is neither while it is
+    /// being written, even if it has the name of one that was left behind.
+    pub(super) fn may_be_removed(self) -> bool {
+        self.is_own && (self.is_complete || self.is_left_behind)
+    }
 }
 
 impl FreeSpace {

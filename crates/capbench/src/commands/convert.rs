@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use capbench_model::units::ByteCount;
 use capbench_record::convert::{ConvertError, Converted, OutputLimit, convert};
-use capbench_record::file::{FileFormat, LeftOut};
+use capbench_record::file::{FileFormat, LeftOut, MendedLengths};
 use capbench_record::writing::WriteOptions;
 use clap::Args;
 
@@ -59,26 +59,26 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     let limit = flags.max_output.map_or_else(|| OutputLimit::of(&source), |most| OutputLimit::Octets(most.0));
     let mut converted = Converted::default();
     let done = convert(source, format, &options, limit, &mut converted);
-    let Converted { packets, dropped, without_time, finer_times, longer_than_original, left_out, ends_early } =
+    let Converted { packets, dropped, without_time, finer_times, mended_lengths, left_out, ends_early } =
         converted;
     tell!("capbench: {} converted", several(packets, "packet"));
     if dropped > 0 && format == FileFormat::Pcap {
         tell!("capbench: {name} reports {dropped} lost packets; pcap has no field for them");
     }
-    if without_time > 0 {
-        tell!(
-            "capbench: {without_time} packets of {name} have no time; they got the first one of their interface's clock, \
-             1970-01-01 unless the file has an offset"
-        );
-    }
-    if finer_times > 0 {
-        tell!(
-            "capbench: {finer_times} packets of {name} have times finer than a nanosecond, which pcap cuts"
-        );
-    }
-    if longer_than_original > 0 {
-        let packets = several(longer_than_original, "packet");
-        tell!("capbench: cut to the original length, which the captured length exceeds: {packets} of {name}");
+    let MendedLengths { cut, raised } = mended_lengths;
+    let notes = [
+        (
+            without_time,
+            "have no time; they got the first one of their interface's clock, 1970-01-01 unless the file has an offset",
+        ),
+        (finer_times, "have times finer than a nanosecond, which pcap cuts"),
+        (cut, "have more captured octets than their original length; they are cut to it"),
+        (raised, "have an original length of 0; their captured length replaces it"),
+    ];
+    for (packets, what) in notes {
+        if packets > 0 {
+            tell!("capbench: {packets} packets of {name} {what}");
+        }
     }
     if left_out != LeftOut::default() {
         tell!("capbench: left out of {name}: {}", listed(left_out));

@@ -77,7 +77,7 @@ pub struct RecordFlags {
     /// One JSON document about all packets at the end, on standard output (on standard error with -w -)
     #[arg(long)]
     pub json: bool,
-    /// Share of the accepted packets that may be lost or cut, such as 1e-6 or 0.1%; more ends with exit code 3. Packets of files
+    /// Share of the packets that may be lost or cut, such as 1e-6 or 0.1%; more ends with exit code 3. Packets of files
     /// that -W replaces or --keep-files and --keep-free remove are not lost
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub max_loss: Option<f64>,

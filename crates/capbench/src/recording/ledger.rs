@@ -78,12 +78,13 @@ pub fn losses_in_words(account: &Account) -> String {
         let unexplained = interface.missing() - interface.lost();
         counted
             .chain(place(interface, "writer", interface.output.lost()))
+            .chain(place(interface, "not known to be on disk", interface.output.sync_failed))
             .chain(place(interface, "unexplained", unexplained))
             .collect()
     };
     let places: Vec<_> = account.interfaces.iter().flat_map(of_interface).collect();
     let (missing, expected) = (account.missing(), account.expected());
-    let cut: u64 = account.interfaces.iter().map(|interface| interface.cut).sum();
+    let cut: u64 = account.interfaces.iter().map(InterfaceAccount::cut_in_files).sum();
     let octets: u64 = account.interfaces.iter().map(|interface| interface.cut_octets).sum();
     match (missing, cut) {
         (_, 0) => format!("{missing} of {expected} packets are lost ({})", places.join(", ")),
@@ -91,7 +92,6 @@ pub fn losses_in_words(account: &Account) -> String {
             format!("{cut} of {expected} packets are cut in the file: {octets} octets of them are missing")
         }
         _ => {
-            let cut: u64 = account.interfaces.iter().map(InterfaceAccount::cut_in_files).sum();
             let is_known = account.interfaces.iter().all(InterfaceAccount::knows_cut_in_files);
             let limit = if is_known { "" } else { "up to " };
             format!(
@@ -260,6 +260,11 @@ mod tests {
         assert_eq!(refused.loss_ratio(), 183.0 / 243.0);
         let words = losses_in_words(&refused);
         assert!(words.contains("(a: writer 143), and 40 of the others are cut: 10140000 octets"), "{words}");
+        let output = PacketCounts { unwritten: 100, sync_failed: 143, ..PacketCounts::default() };
+        let unknown = account(vec![InterfaceAccount { output, ..refused.interfaces[0].clone() }]);
+        assert_eq!(unknown.loss_ratio(), 1.0);
+        let words = losses_in_words(&unknown);
+        assert_eq!(words, "243 of 243 packets are lost (a: writer 100, a: not known to be on disk 143)");
     }
 
     #[test]

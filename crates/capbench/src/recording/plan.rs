@@ -32,7 +32,7 @@ pub struct RecordPlan {
     pub account: Option<AccountFile>,
     /// The user that the process becomes once interfaces are open, by name.
     pub user: Option<(String, Identity)>,
-    /// Share of the accepted packets that may be lost or cut.
+    /// Share of the packets that may be lost or cut.
     pub max_loss: Option<f64>,
     /// Whether the account is printed as JSON.
     pub json: bool,

@@ -31,6 +31,7 @@ use self::ring::Ring;
 use super::FileFormat;
 use super::blocks::{BYTE_ORDER, FRAMING, INTERFACE, SECTION, STATISTICS};
 use super::description::SectionDescription;
+use super::lengths::MendedLengths;
 use super::verbatim::{MAGIC, PADDING, RING_BLOCK};
 
 /// Maximum octets of a record. No known program captures more of a frame: `MAXIMUM_SNAPLEN` of libpcap is 256 KiB, which some
@@ -57,7 +58,7 @@ pub struct CaptureReader<R> {
     times: Times,
     has_other_blocks: bool,
     left_out: LeftOut,
-    longer_than_original: u64,
+    mended_lengths: MendedLengths,
     ends_early: bool,
     over: bool,
 }
@@ -113,7 +114,7 @@ impl<R: Read> CaptureReader<R> {
             times: Times::Nanoseconds,
             has_other_blocks: false,
             left_out: LeftOut::default(),
-            longer_than_original: 0,
+            mended_lengths: MendedLengths::default(),
             ends_early: false,
             over: false,
         })
@@ -173,10 +174,9 @@ impl<R: Read> CaptureReader<R> {
         self.left_out
     }
 
-    /// Packets so far with more captured octets than their original length. They are cut to it; an original length of 0 becomes
-    /// the captured length.
-    pub fn longer_than_original(&self) -> u64 {
-        self.longer_than_original
+    /// Packets so far with more captured octets than their original length.
+    pub fn mended_lengths(&self) -> MendedLengths {
+        self.mended_lengths
     }
 
     /// Whether the file ended within a record. Valid at the end.
@@ -231,7 +231,7 @@ impl<R: Read> CaptureReader<R> {
                 .map(Record::Packet),
         };
         if let Some(Record::Packet(packet)) = &mut record {
-            self.longer_than_original += u64::from(packet.limit_to_original());
+            self.mended_lengths.mend(&mut packet.data, &mut packet.original_length);
         }
         let Some(record) = record else {
             let what = "a block that is too short, or of an interface that does not exist";
@@ -265,7 +265,7 @@ impl<R: Read> CaptureReader<R> {
             let what = "a frame outside its block of a ring";
             return Err(FileError::Damaged { frames: self.frames, what: what.into() });
         };
-        self.longer_than_original += u64::from(packet.limit_to_original());
+        self.mended_lengths.mend(&mut packet.data, &mut packet.original_length);
         self.frames += 1;
         self.over = false;
         if ring.left > 0 {
@@ -349,7 +349,7 @@ impl<R: Read> CaptureReader<R> {
                 let mut packet = format.packet(&self.input.octets()[..length]);
                 if let Some(packet) = &mut packet {
                     packet.fcs_octets = fcs_octets;
-                    self.longer_than_original += u64::from(packet.limit_to_original());
+                    self.mended_lengths.mend(&mut packet.data, &mut packet.original_length);
                 }
                 Ok(packet.map(Record::Packet))
             }

@@ -118,22 +118,6 @@ impl<'a> Packet<'a> {
         (&self.data[..self.data.len().min(original as usize)], original)
     }
 
-    /// Cuts captured octets behind the original length, which rules. An original length of 0 is none: it becomes the captured
-    /// one. Returns whether the two lengths contradicted each other.
-    #[inline]
-    pub(super) fn limit_to_original(&mut self) -> bool {
-        let original = self.original_length as usize;
-        if self.data.len() <= original {
-            return false;
-        }
-        if original == 0 {
-            self.original_length = self.data.len() as u32;
-        } else {
-            self.data = &self.data[..original];
-        }
-        true
-    }
-
     /// Converts it to a captured frame. A VLAN tag stays in the octets.
     pub fn frame(&self) -> Frame<'a> {
         let flags = self.flags.unwrap_or(0);

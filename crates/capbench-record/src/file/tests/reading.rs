@@ -8,7 +8,7 @@ use super::foreign::{Foreign, example, pcap_example};
 use super::{Kept, KeptPacket, Whole, packets};
 use crate::file::description::InterfaceFilter;
 use crate::file::reading::FileError;
-use crate::file::{CaptureReader, Record};
+use crate::file::{CaptureReader, MendedLengths, Record};
 
 #[test]
 fn every_kind_of_record_is_read_in_either_order() {
@@ -141,7 +141,7 @@ fn of_two_lengths_that_contradict_each_other_the_original_one_rules() {
             }
         }
         assert_eq!(lengths, [(60, 60), (64, 64), (64, 70), (64, 64)]);
-        assert_eq!(reader.longer_than_original(), 2);
+        assert_eq!(reader.mended_lengths(), MendedLengths { cut: 1, raised: 1 });
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use capbench_frames::{MacAddress, Mtu, RecordedTimes, Schedule, Speed};
 use capbench_model::units::ByteCount;
+use capbench_record::file::MendedLengths;
 use capbench_record::replay::{self, Replay, ReplayOptions, Unsendable, WantedTimes};
 use capbench_sys::host::{LinkLayer, memory};
 use clap::Args;
@@ -121,21 +122,21 @@ impl Loaded {
         format!("{file}: {} frames of up to {} bytes{times}", frames.count(), frames.largest_octets())
     }
 
-    /// A line on each kind of frames that are left out or sent shorter than they are in the file.
+    /// A line on each kind of frames that are left out, or whose length is another one than in the file.
     pub fn notes(&self) -> Vec<String> {
-        let Replay { without_fcs, longer_than_original, .. } = self.replay;
-        let file = self.file.display();
+        let MendedLengths { cut, raised } = self.replay.mended_lengths;
         let mut notes: Vec<_> = self.left_out_in_words().into_iter().collect();
-        if without_fcs > 0 {
-            notes.push(format!(
-                "{file}: {without_fcs} frames are sent without the FCS that the file has of them: the interface adds its own"
-            ));
-        }
-        if longer_than_original > 0 {
-            notes.push(format!(
-                "{file}: {longer_than_original} frames have more captured octets than their original length; their original length \
-                 is sent"
-            ));
+        for (frames, what) in [
+            (
+                self.replay.without_fcs,
+                "are sent without the FCS that the file has of them: the interface adds its own",
+            ),
+            (cut, "have more captured octets than their original length; their original length is sent"),
+            (raised, "have an original length of 0; their captured length replaces it"),
+        ] {
+            if frames > 0 {
+                notes.push(format!("{}: {frames} frames {what}", self.file.display()));
+            }
         }
         notes
     }
@@ -148,7 +149,7 @@ impl Loaded {
     }
 
     pub fn document(&self) -> ReplayDocument {
-        let Replay { left_out, without_fcs, longer_than_original, .. } = &self.replay;
+        let Replay { left_out, without_fcs, mended_lengths, .. } = &self.replay;
         let [other_link, cut_short, too_short, too_long, not_ip] = *left_out;
         let file = self.file.display().to_string();
         ReplayDocument {
@@ -160,7 +161,7 @@ impl Loaded {
             too_long,
             not_ip,
             without_fcs: *without_fcs,
-            longer_than_original: *longer_than_original,
+            longer_than_original: mended_lengths.cut + mended_lengths.raised,
         }
     }
 }
@@ -184,6 +185,6 @@ pub struct ReplayDocument {
     not_ip: u64,
     /// Its frames sent without the FCS that the file has of them.
     without_fcs: u64,
-    /// Its frames that had more captured octets than their original length, which is what is sent.
+    /// Its frames that had more captured octets than their original length.
     longer_than_original: u64,
 }
