@@ -1,15 +1,14 @@
 //! The figures of trials in turns as tables, a row a round and a column a method, and the contrast of two columns.
 
-use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::blocks::{Block, Difference};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::shift::Groups;
 use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
-use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_model::trial::{Phase, TrialResult};
 
+use super::figures::{captured_share, charged_ns, cost_ns, counts_only, is_evidence, sent_share};
 use super::{Multiple, SentShares, outweighed_by, planned_level};
-use crate::sustained::missing_share;
 use crate::thresholds::{TURNS_EQUAL, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS_LIKE_LESS};
 
 /// A figure of a trial, on a logarithmic scale.
@@ -249,37 +248,6 @@ fn in_rounds<'r>(trials: &[&'r TrialResult]) -> Vec<Vec<&'r TrialResult>> {
         }
     }
     rounds
-}
-
-/// Whether a method only counts frames, and captures none.
-fn counts_only(method: &SavedMethod) -> bool {
-    method.known().and_then(MethodSpec::delivery) == Some(Delivery::Counted)
-}
-
-fn is_evidence(trial: &TrialResult) -> bool {
-    trial.verdict != Verdict::Invalid && trial.sent > 0
-}
-
-/// The share of the frames that the method captured, in a longer trial, too. Unsent frames count as missed where the receiver can hold the
-/// generator up. Else they are the generator's: it also has to wake an idle CPU, so that it sends less to a method that needs less time.
-pub(super) fn captured_share(trial: &TrialResult) -> f64 {
-    let captured = 1.0 - missing_share(trial);
-    if trial.profile.load_independent { captured } else { captured * sent_share(trial) }
-}
-
-fn sent_share(trial: &TrialResult) -> f64 {
-    1.0 - trial.shortfall() as f64 / trial.intended.max(1) as f64
-}
-
-/// CPU time per packet: what the scheduler charged to the application, and the kernel's receive work.
-fn cost_ns(trial: &TrialResult, knows_kernel: bool) -> Option<f64> {
-    let kernel_ns = trial.cpu.kernel_ns_per_packet.filter(|_| knows_kernel);
-    Some(charged_ns(trial)? + kernel_ns.unwrap_or(0.0))
-}
-
-/// What the scheduler charged to the application, per packet.
-fn charged_ns(trial: &TrialResult) -> Option<f64> {
-    trial.cpu.app_ns_per_packet_at_most.or(trial.cpu.app_ns_per_packet)
 }
 
 /// How much better a candidate is than another method in one figure, on the logarithmic scale.
