@@ -16,8 +16,10 @@ use capbench_judge::comparison::setup::goal_words;
 use capbench_judge::comparison::{Measure, Setup};
 use capbench_model::saved::Saved;
 use capbench_results::column::Values;
+use capbench_results::tidy::RESULT;
 
 use self::sampled::{sampled, setup};
+use crate::compared_trials::is_compared;
 use crate::error::{DatasetError, Result};
 use crate::layout::{self, DataFile};
 use crate::reader::{self, Record};
@@ -270,7 +272,7 @@ impl Reading {
         rows: &[Record],
         goals: &mut Goals,
     ) -> std::result::Result<(), TooMuch> {
-        let results: Vec<&Record> = rows.iter().filter(|row| row.text("kept") == Some("result")).collect();
+        let results: Vec<&Record> = rows.iter().filter(|row| row.text("kept") == Some(RESULT)).collect();
         let Some(first) = results.first() else { return Ok(()) };
         let run = self.figures.runs.len();
         let facts = run_facts(file, first, &results);
@@ -296,7 +298,7 @@ impl Reading {
                 self.add_figure(by, &row, setup(record, goal_words(&goal.name)), figure)?;
             }
             match trial {
-                Some(trial) if trial.left_out(&common).is_none() => {
+                Some(trial) if is_compared(record.text("kept"), &trial, &common) => {
                     for figure in trial.figures() {
                         self.add_figure(by, &row, trial.setup.clone(), figure)?;
                     }

@@ -13,6 +13,7 @@
 //! | [`export`], `replaced` | writes runs into a dataset; a file gets its name when it is complete; which file of a dataset may be replaced |
 //! | [`layout`] | where the files are |
 //! | [`figures`] | reads the compared figures of the trials in a dataset |
+//! | `compared_trials` | which trials comparisons of a dataset use |
 //! | [`compare`] | compares two values of a column of a dataset |
 //! | [`page`] | the report over a dataset: trends over dates, and regressions |
 //! | [`tidy`] | `tidy.parquet`, a format of reports |
@@ -26,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+mod compared_trials;
 mod error;
 pub mod export;
 pub mod figures;

@@ -5806,7 +5806,7 @@ class InTurns(TypedDict):
     """A method in turns with others."""
 
     captured: Estimate
-    """Share of the frames that it captured: the median of the rounds. Unsent frames count as missed only where the load depends on the receiver."""
+    """Share of the frames that it captured: the median of the rounds."""
     is_decided: NotRequired[bool]
     """Whether they show how it compares with the first; of the first, that no other method is better by enough to matter. Absent in older files."""
     method: str

@@ -5,10 +5,11 @@ use capbench_model::latency::{Delays, Latency};
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_report::sentences::noise;
 use capbench_results::column::{Column, Values};
-use capbench_results::tidy::{RESULT, SavedTrial, saved};
+use capbench_results::tidy::{SavedTrial, saved};
 use capbench_results::trial_columns::column;
 
 use super::{ExportedRun, receiving, word};
+use crate::compared_trials::is_compared;
 
 /// The table's name.
 pub const NAME: &str = "trials";
@@ -42,7 +43,7 @@ pub fn rows<'r>(run: &'r ExportedRun<'r>) -> Vec<TrialRow<'r>> {
         rows.push(TrialRow {
             run,
             saved,
-            is_compared: saved.kept == RESULT && trial.left_out(&common).is_none(),
+            is_compared: is_compared(Some(saved.kept), &trial, &common),
             is_load_delivered: trial.is_load_delivered(),
             is_rate_at_least: trial.is_rate_at_least(),
         });

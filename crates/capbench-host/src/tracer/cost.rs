@@ -159,9 +159,8 @@ mod tests {
     #[test]
     fn softirqs_are_not_timed_by_a_slow_clock() {
         // Two programs of 800 ns, and two of 1200.
-        let costs = [1_600_000, 2_400_000].map(|ns| {
-            TracerCost::new(&measured((30_000, 1_000), (ns, 1_000), (0, 1_000))).unwrap()
-        });
+        let costs = [1_600_000, 2_400_000]
+            .map(|ns| TracerCost::new(&measured((30_000, 1_000), (ns, 1_000), (0, 1_000))).unwrap());
         assert_eq!(costs.map(|cost| cost.softirq_ns), [1600.0, 2400.0]);
         assert_eq!(costs[0].no_softirqs_because(), None);
         let reason = costs[1].no_softirqs_because().unwrap();

@@ -7,6 +7,7 @@
 //! ([`TURNS_LOSS_FOR_COST`]). The rounds are judged at planned numbers of them ([`TURNS_LOOKS`]), and at the end: these looks share the
 //! probability of a false finding ([`TURNS_FALSE_ALARMS`]). docs/bench.md has the rules.
 
+mod figures;
 mod table;
 
 use capbench_model::saved::SavedMethod;
@@ -19,7 +20,8 @@ use crate::thresholds::{
     TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LAST_LOOK, TURNS_LEVEL, TURNS_LOOKS,
     TURNS_LOSS_FOR_COST, TURNS_NOT_BETTER_LEVEL, TURNS_REPORTED,
 };
-use table::{Contrast, Measure, Table, captured_share};
+use figures::captured_share;
+use table::{Contrast, Measure, Table};
 
 /// What rounds of short trials at one load show. Methods that only count frames take no part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -56,8 +58,7 @@ pub struct InTurns {
     pub method: SavedMethod,
     /// Rounds in which it has a valid trial. No more are run once it is known to be below another method.
     pub rounds: u32,
-    /// Share of the frames that it captured: the median of the rounds. Unsent frames count as missed only where the load depends on the
-    /// receiver.
+    /// Share of the frames that it captured: the median of the rounds.
     pub captured: Estimate,
     /// The same share as a multiple of that of the first method. Absent for the first, if unknown, and in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,11 +2,13 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`visits`] | the selected trials, what they show together, and how they compare with a limit or with other trials |
+//! | [`visits`] | the selected trials, what they show together, and how they compare with other trials |
+//! | `limit` | what it means that they meet a limit |
 //! | [`figure`] | the compared figures of a trial |
 //! | `text` | the values that texts of claims name |
 
 pub mod figure;
+pub(crate) mod limit;
 pub(crate) mod text;
 pub mod visits;
 

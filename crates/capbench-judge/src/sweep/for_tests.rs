@@ -36,6 +36,28 @@ impl LoadTrial {
     }
 }
 
+/// What became of the frames of a trial.
+#[derive(Clone, Copy)]
+pub(crate) enum Outcome {
+    /// All were sent and delivered.
+    Clean,
+    /// Three of ten were lost.
+    Lossy,
+    /// One of ten was not sent: more than a load may lack.
+    Unsent,
+}
+
+/// A trial of a second with this outcome.
+pub(crate) fn trial(number: u32, outcome: Outcome) -> TrialResult {
+    let measured = match outcome {
+        Outcome::Clean => measured(1000, 1000, 1000, 0),
+        Outcome::Lossy => measured(1000, 1000, 700, 300),
+        Outcome::Unsent => measured(1000, 900, 900, 0),
+    };
+    let load = Load::Rate("1000".parse().unwrap());
+    measured.result(number, Phase::Sweep, &profile("recv"), load, Duration::from_secs(1))
+}
+
 /// The reading of the trials at a point.
 pub(crate) fn reading(point: usize, trials: &[TrialResult]) -> Reading {
     Reading::from_trials(point, &trials.iter().collect::<Vec<_>>(), None).unwrap()

@@ -8,7 +8,7 @@ use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
 use super::scaling::Scaling;
 use crate::limit::{Limit, is_kernel_limit, is_receive_work};
-use crate::sustained::{Visits, is_sustained};
+use crate::sustained::Visits;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
@@ -282,12 +282,6 @@ impl Swept<'_> {
     /// Their median; 0 if there are none.
     pub fn sustained_pps(&self, reading: &Reading) -> f64 {
         median(self.sustained(reading)).unwrap_or_default()
-    }
-
-    /// Whether every trial had a requested load and sustained it.
-    pub fn keeps_up(&self, reading: &Reading) -> bool {
-        !reading.trials.is_empty()
-            && self.trials_of(reading).all(|trial| trial.intended_pps.is_some() && is_sustained(trial))
     }
 
     /// The limiting component at a point; `None` if nothing was lost, or only occasionally.

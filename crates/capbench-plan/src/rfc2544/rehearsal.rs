@@ -30,7 +30,7 @@ pub struct Estimate {
     pub tests: Vec<(Test, Spread)>,
     /// All of it.
     pub all: Spread,
-    /// If the maximum rate is sustained: then no test that overloads is run. Absent if the user gave the throughput.
+    /// All of it, if the maximum rate is sustained. Absent if the user gave the throughput.
     pub at_maximum: Option<Cost>,
 }
 
@@ -75,10 +75,11 @@ impl Suite {
         let mut costs_of_tests = vec![Vec::new(); self.tests.len()];
         let mut all = Vec::new();
         for (nth, capacity) in capacities.iter().enumerate() {
+            let rates = Rates::given(*capacity, maximum);
             for room in self.extent.rooms(setup, *capacity, maximum) {
                 let mut whole = search.as_ref().map_or_else(Cost::default, |search| search.costs[nth]);
                 for (test, costs) in self.tests.iter().zip(&mut costs_of_tests) {
-                    let cost = test.rehearse(&self.extent, setup, *capacity, maximum, room)?;
+                    let cost = test.rehearse(&self.extent, setup, &rates, room)?;
                     costs.push(cost);
                     whole = whole.and(cost);
                 }
@@ -104,8 +105,9 @@ impl Suite {
     /// The cost if the maximum rate is sustained.
     fn cost_at_maximum(&self, setup: &Setup, plan: &SearchPlan, maximum: Pps) -> Result<Cost> {
         let mut whole = cost(plan, maximum, maximum)?;
+        let rates = Rates::sustained_at(maximum);
         for test in &self.tests {
-            whole = whole.and(test.rehearse(&self.extent, setup, maximum, maximum, LITTLE)?);
+            whole = whole.and(test.rehearse(&self.extent, setup, &rates, LITTLE)?);
         }
         Ok(whole)
     }
@@ -128,25 +130,17 @@ impl Extent {
 }
 
 impl Test {
-    /// The cost on a path with this capacity and this buffer; none if the test is meaningless there.
-    fn rehearse(
-        self,
-        extent: &Extent,
-        setup: &Setup,
-        capacity: Pps,
-        maximum: Pps,
-        room: Room,
-    ) -> Result<Cost> {
-        let rates = Rates::given(capacity, maximum);
+    /// The cost on a path with these rates and this buffer; none if the test is meaningless there.
+    fn rehearse(self, extent: &Extent, setup: &Setup, rates: &Rates, room: Room) -> Result<Cost> {
         if rates.refuse(self).is_some() {
             return Ok(Cost::default());
         }
-        let method = SimulatedMethod::new(&setup.method.to_string(), capacity.get()).room(room);
-        let path = SimulatedLaboratory::new(maximum.get(), vec![method]);
+        let method = SimulatedMethod::new(&setup.method.to_string(), rates.throughput.get()).room(room);
+        let path = SimulatedLaboratory::new(rates.maximum.pps.get(), vec![method]);
         let mut rehearsal = Rehearsal::on(path);
         // Searches for bursts are alike on a path without noise.
         let once = Extent { bursts: NonZeroU32::MIN, ..*extent };
-        match self.run(&once, &rates, setup, &mut rehearsal, &mut ()) {
+        match self.run(&once, rates, setup, &mut rehearsal, &mut ()) {
             Ok(_) | Err(PlanError::Trial(TrialError::Unsupported { .. })) => {}
             Err(error) => return Err(error),
         }

@@ -230,6 +230,17 @@ impl Rates {
         Self { throughput, maximum, status: None, reason: None }
     }
 
+    /// What a search finds where the maximum rate is sustained.
+    pub(super) fn sustained_at(maximum: Pps) -> Self {
+        let limit = MaximumSource::Generator;
+        Self {
+            throughput: maximum,
+            maximum: MaximumRate { pps: maximum, source: limit },
+            status: Some(Status::AtLeast),
+            reason: Some(Reason::MaximumLoad { limit }),
+        }
+    }
+
     /// The rates that a search found; `None` if its throughput is not settled.
     fn found(outcome: &SearchOutcome) -> Result<Option<Self>> {
         let Some(maximum) = &outcome.maximum else { return Ok(None) };

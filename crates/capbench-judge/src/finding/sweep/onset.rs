@@ -20,7 +20,7 @@ use super::point::{SweepPoint, SweepSeries, points_of};
 use super::{SweepFinding, found};
 use crate::finding::Found;
 use crate::limit::is_generator_limit;
-use crate::sweep::onset::first_lossy;
+use crate::sweep::keeps_up::{first_lossy, keeps_up_in_every_visit};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 
 /// Loss that begins at a point of an ordered axis.
@@ -160,7 +160,7 @@ fn last_point(swept: &Swept<'_>, last: &Reading) -> LastPoint {
 /// Where loss ends, and whether the method keeps up there. The first reading has loss.
 fn loss_ends(swept: &Swept<'_>, readings: &[Reading]) -> Option<LossEnds> {
     let first_clean = first_of_the_tail(readings, Reading::is_clean)?;
-    let first_kept_up = first_of_the_tail(readings, keeps_up);
+    let first_kept_up = first_of_the_tail(readings, keeps_up_in_every_visit);
     let is_kept_up_with = first_kept_up.is_some_and(|kept_up| kept_up.point == first_clean.point);
     Some(LossEnds {
         from: SweepPoint::of_reading(swept.outcome, first_clean),
@@ -172,11 +172,6 @@ fn loss_ends(swept: &Swept<'_>, readings: &[Reading]) -> Option<LossEnds> {
 /// The first reading from which on all readings have a property; `None` if the last one does not have it.
 fn first_of_the_tail(readings: &[Reading], has_property: fn(&Reading) -> bool) -> Option<&Reading> {
     readings.iter().rev().take_while(|reading| has_property(reading)).last()
-}
-
-/// Whether no visit lost a frame, and no buffer prevented a loss.
-fn keeps_up(reading: &Reading) -> bool {
-    reading.is_clean() && !reading.falls_short()
 }
 
 /// The loss at each point of an axis without an order.

@@ -1,13 +1,12 @@
-//! What one method of a sweep shows over the axis: at which points it keeps up, its longest bursts, where it reads most.
+//! What one method of a sweep shows over the axis: the range of points at which it keeps up, its longest bursts, where it reads most.
 
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
 use super::point::SweepPoint;
-use crate::sustained::{Visits, is_load_sent};
+use crate::sweep::keeps_up::PointStatus;
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, Swept};
-use crate::thresholds::{FAILED_POINT_TRIALS, SENT_POINT_TRIALS};
 
 /// A series, with the sweep that it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -75,38 +74,6 @@ pub enum KeptPoints {
     },
 }
 
-/// What the visits of a point show together.
-enum PointStatus {
-    /// The method keeps up.
-    KeptUp,
-    /// The generator did not send the load.
-    Unsent,
-    /// It does not keep up in the median, but did in at least half of the visits.
-    Open,
-    /// It does not keep up.
-    FallsShort,
-}
-
-impl PointStatus {
-    fn of_reading(swept: &Swept<'_>, reading: &Reading) -> Self {
-        if reading.falls_short() {
-            let mut trials = 0;
-            let mut failed = 0;
-            for trial in swept.trials_of(reading) {
-                trials += 1;
-                failed += usize::from(Visits::of_trial(trial).falls_short());
-            }
-            // A damaged file lacks trials.
-            return if trials == 0 || failed as f64 > FAILED_POINT_TRIALS * trials as f64 {
-                Self::FallsShort
-            } else {
-                Self::Open
-            };
-        }
-        if is_sent(swept, reading) { Self::KeptUp } else { Self::Unsent }
-    }
-}
-
 /// Where a method keeps up.
 pub fn keeps_up(swept: &Swept<'_>, series: &Series) -> KeepsUp {
     let mut kept = Vec::new();
@@ -155,12 +122,6 @@ fn kept_points(
     KeptPoints::Only {
         points: kept.iter().map(|&nth| SweepPoint::of_reading(sweep, &readings[nth])).collect(),
     }
-}
-
-/// Whether the generator sent the intended load in at least half of the trials of a point.
-fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
-    let sent = swept.trials_of(reading).filter(|trial| is_load_sent(trial));
-    sent.count() as f64 >= SENT_POINT_TRIALS * reading.trials.len() as f64
 }
 
 /// The point at which a series reads most frames per second. Frames that were only in buffers do not count.
@@ -212,37 +173,12 @@ pub fn burst_range(sweep: &SweepOutcome, series: &Series) -> Option<BurstRange> 
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::{KeepsUp, KeptPoints, keeps_up};
     use crate::finding::sweep::point::SweepPoint;
     use crate::sweep::AxisKind;
-    use crate::sweep::for_tests::{reading, reading_of_each, series, sweep_of_loads};
+    use crate::sweep::for_tests::Outcome::{self, Clean, Lossy, Unsent};
+    use crate::sweep::for_tests::{reading, reading_of_each, series, sweep_of_loads, trial};
     use crate::sweep::outcome::{SweepOutcome, Swept};
-    use capbench_model::for_tests::{measured, profile};
-    use capbench_model::trial::{Load, Phase, TrialResult};
-
-    /// What became of the frames of the only trial at a point.
-    #[derive(Clone, Copy)]
-    enum Outcome {
-        /// All were sent and delivered.
-        Clean,
-        /// Three of ten were lost.
-        Lossy,
-        /// One of ten was not sent: more than a load may lack.
-        Unsent,
-    }
-    use Outcome::{Clean, Lossy, Unsent};
-
-    fn trial(number: u32, outcome: Outcome) -> TrialResult {
-        let measured = match outcome {
-            Clean => measured(1000, 1000, 1000, 0),
-            Lossy => measured(1000, 1000, 700, 300),
-            Unsent => measured(1000, 900, 900, 0),
-        };
-        let load = Load::Rate("1000".parse().unwrap());
-        measured.result(number, Phase::Sweep, &profile("recv"), load, Duration::from_secs(1))
-    }
 
     /// Where a method keeps up over an axis with these outcomes, one a point.
     fn kept_on_ordered_axis(outcomes: &[Outcome]) -> KeepsUp {
@@ -311,25 +247,5 @@ mod tests {
         let found = kept_on_ordered_axis(&[Clean, Unsent, Lossy]);
         assert!(matches!(&found.points, KeptPoints::UpTo(last) if last.index == 0), "{found:?}");
         assert_eq!(found.unsent_points, 1);
-    }
-
-    /// What five visits of the only point show.
-    fn kept_in_five_visits(outcomes: [Outcome; 5]) -> KeepsUp {
-        let mut trials = Vec::new();
-        for (number, outcome) in (1..).zip(outcomes) {
-            trials.push(trial(number, outcome));
-        }
-        let sweep = sweep_of_loads(&[0.0], vec![series("recv", vec![reading(0, &trials)])]);
-        keeps_up(&Swept::new(&sweep, &trials), &sweep.series[0])
-    }
-
-    #[test]
-    fn most_visits_of_a_point_decide_whether_it_falls_short_and_whether_its_load_was_sent() {
-        let falls_short = kept_in_five_visits([Lossy, Lossy, Lossy, Clean, Clean]);
-        assert!(falls_short.points == KeptPoints::Nowhere && falls_short.open.is_empty(), "{falls_short:?}");
-        let sent = kept_in_five_visits([Unsent, Unsent, Clean, Clean, Clean]);
-        assert_eq!((sent.points, sent.unsent_points), (KeptPoints::Everywhere, 0));
-        let unsent = kept_in_five_visits([Unsent, Unsent, Unsent, Clean, Clean]);
-        assert_eq!((unsent.points, unsent.unsent_points), (KeptPoints::Nowhere, 1));
     }
 }

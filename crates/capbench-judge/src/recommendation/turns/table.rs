@@ -1,15 +1,16 @@
 //! The figures of trials in turns as tables, a row a round and a column a method, and the contrast of two columns.
 
-use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::blocks::{Block, Difference};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::shift::Groups;
 use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
-use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_model::trial::{Phase, TrialResult};
 
+use super::figures::{
+    captured_share, charged_ns, cost_ns, counts_only, is_evidence, know_kernel, sent_share,
+};
 use super::{Multiple, SentShares, outweighed_by, planned_level};
-use crate::sustained::missing_share;
 use crate::thresholds::{TURNS_EQUAL, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS_LIKE_LESS};
 
 /// A figure of a trial, on a logarithmic scale.
@@ -70,7 +71,7 @@ impl Table {
             let last = round[round.len() - 1].number;
             cost_rounds.push(for_costs.rounds.iter().filter(|round| round[0].number <= last).count());
         }
-        let knows_kernel = for_costs.knows_kernel();
+        let knows_kernel = know_kernel(for_costs.rounds.iter().flatten());
         Some(Self {
             load_pps: limit.pps,
             cost_load_pps: for_costs.pps,
@@ -218,13 +219,6 @@ impl<'r> AtLoad<'r> {
         self.figures(methods, |trial| Some(captured_share(trial).max(TURNS_LEAST_CAPTURED)))
     }
 
-    /// Whether most trials know the kernel's time. Costs with and without it are not compared: the others tell nothing of costs then.
-    fn knows_kernel(&self) -> bool {
-        let trials: Vec<_> = self.rounds.iter().flatten().filter(|trial| is_evidence(trial)).collect();
-        let known = trials.iter().filter(|trial| trial.cpu.kernel_ns_per_packet.is_some()).count();
-        2 * known > trials.len()
-    }
-
     /// A figure of each trial, on a logarithmic scale.
     fn figures(&self, methods: &[SavedMethod], figure: impl Fn(&TrialResult) -> Option<f64>) -> Vec<Block> {
         let mut blocks = Vec::new();
@@ -254,37 +248,6 @@ fn in_rounds<'r>(trials: &[&'r TrialResult]) -> Vec<Vec<&'r TrialResult>> {
         }
     }
     rounds
-}
-
-/// Whether a method only counts frames, and captures none.
-fn counts_only(method: &SavedMethod) -> bool {
-    method.known().and_then(MethodSpec::delivery) == Some(Delivery::Counted)
-}
-
-fn is_evidence(trial: &TrialResult) -> bool {
-    trial.verdict != Verdict::Invalid && trial.sent > 0
-}
-
-/// The share of the frames that the method captured, in a longer trial, too. Unsent frames count as missed where the receiver can hold the
-/// generator up. Else they are the generator's: it also has to wake an idle CPU, so that it sends less to a method that needs less time.
-pub(super) fn captured_share(trial: &TrialResult) -> f64 {
-    let captured = 1.0 - missing_share(trial);
-    if trial.profile.load_independent { captured } else { captured * sent_share(trial) }
-}
-
-fn sent_share(trial: &TrialResult) -> f64 {
-    1.0 - trial.shortfall() as f64 / trial.intended.max(1) as f64
-}
-
-/// CPU time per packet: what the scheduler charged to the application, and the kernel's receive work unless nothing is known of it.
-fn cost_ns(trial: &TrialResult, knows_kernel: bool) -> Option<f64> {
-    let kernel_ns = if knows_kernel { trial.cpu.kernel_ns_per_packet? } else { 0.0 };
-    Some(charged_ns(trial)? + kernel_ns)
-}
-
-/// What the scheduler charged to the application, per packet.
-fn charged_ns(trial: &TrialResult) -> Option<f64> {
-    trial.cpu.app_ns_per_packet_at_most.or(trial.cpu.app_ns_per_packet)
 }
 
 /// How much better a candidate is than another method in one figure, on the logarithmic scale.

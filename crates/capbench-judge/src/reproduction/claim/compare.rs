@@ -6,8 +6,9 @@ use super::testable::answer_without_loss;
 use super::{Cases, Claim, Group, all_visits};
 use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::figure::Figure;
+use crate::reproduction::measured::limit::Limit;
 use crate::reproduction::measured::text::TextValues;
-use crate::reproduction::measured::visits::{Limit, Order, PossibleOrders, Visits};
+use crate::reproduction::measured::visits::{Order, PossibleOrders, Visits};
 use crate::reproduction::{Answer, ClaimEvidence, ClaimText, ClaimValue};
 
 /// Compares the first entry of the claim's `of` with each other entry, over each of `over`.

@@ -6,8 +6,9 @@ use super::{Claim, Group, all_visits};
 use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::StepFacts;
 use crate::reproduction::measured::figure::Figure;
+use crate::reproduction::measured::limit::Limit;
 use crate::reproduction::measured::text::TextValues;
-use crate::reproduction::measured::visits::{Limit, Visits};
+use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::{Answer, ClaimEvidence, ClaimValue, Quantity, Undecided};
 
 /// Packet loss begins at one of the points that the claim is `over`.

@@ -5,8 +5,9 @@ use serde::Deserialize;
 use super::{Claim, Group};
 use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::figure::Figure;
+use crate::reproduction::measured::limit::Limit;
 use crate::reproduction::measured::text::TextValues;
-use crate::reproduction::measured::visits::{Limit, Visits};
+use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::{Answer, ClaimEvidence, ClaimValue, Quantity};
 
 /// A claim that shares meet limits.

@@ -10,7 +10,7 @@ use crate::sweep::back_to_back::BurstVisit;
 use crate::sweep::plan::Probe;
 use capbench_judge::bursts::BurstEnd;
 use capbench_judge::sustained::captures_all;
-use capbench_judge::sweep::onset::first_lossy;
+use capbench_judge::sweep::keeps_up::first_lossy;
 use capbench_judge::sweep::outcome::sustained_pps;
 use capbench_judge::sweep::{Analysis, AxisKind};
 use capbench_judge::thresholds::{ONSET_GAP_FACTOR, SMALLEST_BEND};

@@ -3,7 +3,7 @@
 use capbench_judge::finding::sweep::series::{
     SeriesOfSweep, all_series, burst_range, keeps_up, ranked, reads_most, searches_bursts,
 };
-use capbench_judge::sweep::onset::first_lossy;
+use capbench_judge::sweep::keeps_up::first_lossy;
 use capbench_judge::sweep::outcome::{Reading, Swept, numbers};
 use capbench_results::Results;
 

@@ -3,6 +3,7 @@
 use std::ptr;
 
 use crate::sweep::contrasts::{Evidence, Lead};
+use crate::sweep::keeps_up::sustains_its_load;
 use crate::sweep::outcome::{Reading, Series, SweepScene, Swept};
 use crate::thresholds::EQUAL_SWEEP_COSTS;
 
@@ -24,15 +25,10 @@ pub(super) struct Costs<'s, 'r> {
 
 /// The cost per packet in each trial of a method that keeps up; `None` if it does not, or a trial does not know its cost.
 pub(super) fn ns_per_packet(swept: &Swept<'_>, reading: &Reading) -> Option<Vec<f64>> {
-    if !keeps_up(swept, reading) {
+    if !sustains_its_load(swept, reading) {
         return None;
     }
     swept.trials_of(reading).map(|trial| trial.total_ns_per_packet()).collect()
-}
-
-/// Whether the method sustained its load in every trial of the point. A search for bursts has no such load.
-pub(super) fn keeps_up(swept: &Swept<'_>, reading: &Reading) -> bool {
-    reading.back_to_back.is_none() && swept.keeps_up(reading)
 }
 
 impl<'r> Costs<'_, 'r> {

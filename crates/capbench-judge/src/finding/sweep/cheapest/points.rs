@@ -4,12 +4,13 @@ use std::ptr;
 
 use capbench_model::saved::SavedMethod;
 
-use super::costs::{Candidate, Costs, keeps_up};
+use super::costs::{Candidate, Costs};
 use super::{CheapestAtPoints, MethodCost};
 use crate::finding::Found;
 use crate::finding::sweep::point::SweepPoint;
 use crate::finding::sweep::{SweepFinding, found};
 use crate::sweep::contrasts::Evidence;
+use crate::sweep::keeps_up::sustains_its_load;
 use crate::sweep::outcome::{Reading, numbers};
 
 /// The result at one point.
@@ -74,7 +75,7 @@ fn cheapest_at<'r>(
 
 fn methods_that_keep_up(costs: &Costs<'_, '_>, point: usize) -> usize {
     let readings = costs.scene.iter().flat_map(|series| &series.readings);
-    readings.filter(|reading| reading.point == point && keeps_up(costs.swept, reading)).count()
+    readings.filter(|reading| reading.point == point && sustains_its_load(costs.swept, reading)).count()
 }
 
 fn fact(costs: &Costs<'_, '_>, run: &Run<'_>) -> Found {
