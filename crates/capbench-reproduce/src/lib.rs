@@ -18,7 +18,7 @@
 //! - a publication: its file in `capbench-reproduce/src/publications/`, its tables in `published/`, a line of each in
 //!   `publication.rs` and `published.rs`.
 //! - a claim: in the publication's file; a new kind is a variant of `Rule` in `capbench-judge/src/reproduction/claim.rs`,
-//!   which `claim/rules.rs` judges.
+//!   which a file of `claim/` judges.
 
 #![forbid(unsafe_code)]
 

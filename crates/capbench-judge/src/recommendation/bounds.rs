@@ -12,7 +12,7 @@ use capbench_model::trial::{Phase, TrialResult};
 use super::{Entrant, Sustained, SustainedStatus};
 use crate::search::{GoalResult, Status};
 use crate::sustained::moments::is_of_one_moment;
-use crate::sustained::repeats::class_of_repeats;
+use crate::sustained::repeats::{class_of_repeats, is_unrepeated};
 use crate::sustained::{Class, is_as_high, is_higher, is_of_method, misses_up_to, missing_share};
 use crate::thresholds::{ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_MAXIMUM_LOADS, THREAD_SLOWDOWN};
 
@@ -177,11 +177,8 @@ impl<'r> Tried<'r> {
 
     /// The limit by a search that found no upper bound. Other trials can show one, such as that at maximum load.
     fn with_open_search(&self, lower_pps: Option<f64>, mut trials: Vec<u32>) -> Sustained {
-        // At about the same load, a loss that the trials of the search did not repeat decides nothing.
         let mut failed = self.failed.clone();
-        failed.retain(|trial| {
-            is_higher(trial.offered_pps, lower_pps.unwrap_or(0.0)) && !trials.contains(&trial.number)
-        });
+        failed.retain(|trial| !is_unrepeated(trial, lower_pps, &trials));
         let of_method = failed.iter().find(|trial| is_of_method(trial));
         let shown = of_method.or_else(|| failed.iter().find(|trial| !is_of_one_moment(trial)));
         let status = match (of_method, shown) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use capbench_model::trial::TrialResult;
 
-use super::{Class, Criteria, Tally, is_of_method, missing_share};
+use super::{Class, Criteria, Tally, is_higher, is_of_method, missing_share};
 use crate::ratio::Ratio;
 use crate::thresholds::{LOSSY_REPEATS, REPEATS_OF_LOSS};
 
@@ -36,6 +36,12 @@ pub fn class_of_repeats(trials: &[&TrialResult], loss_ratio: f64) -> Class {
         (Class::Undecided, [single]) if is_of_method(single) => Class::Upper,
         (class, _) => class,
     }
+}
+
+/// Whether a failed trial's loss is one that a search without an upper bound did not repeat: it is one of the trials of the search, or
+/// its load is about the highest that they show.
+pub fn is_unrepeated(failed: &TrialResult, lower_pps: Option<f64>, trials_of_search: &[u32]) -> bool {
+    !is_higher(failed.offered_pps, lower_pps.unwrap_or(0.0)) || trials_of_search.contains(&failed.number)
 }
 
 #[cfg(test)]

@@ -91,6 +91,19 @@ pub struct InterfaceAccount {
     pub was_shut: bool,
 }
 
+/// What became of a wanted frame that never was in a file on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It was lost before capbench's output.
+    At(Place),
+    /// The writer had no room for it, or could not write it.
+    AtWriter,
+    /// It was written, and the file may not be on the disk.
+    NotKnownOnDisk,
+    /// It was accepted, and is at no known place.
+    Unexplained,
+}
+
 impl Account {
     /// Share of the packets that never were in a file or are cut in it, as far as known; after failed writes, cut packets that could
     /// not be written may count twice. 1 is all packets that were accepted or lost
@@ -177,16 +190,30 @@ impl InterfaceAccount {
         self.delivered.saturating_sub(self.filtered.unwrap_or(0)).saturating_sub(self.past_end)
     }
 
-    /// All wanted frames that never were in a file, or in one that may not be on the disk, as far as known. Frames in files that the
-    /// ring of files replaced, or that retention removed, do not count.
-    pub fn lost(&self) -> u64 {
-        let before_output: u64 = self.lacking().filter_map(|loss| loss.count).sum();
-        before_output + self.output.lost() + self.output.sync_failed
+    /// The wanted frames that never were in a file on the disk, as far as known, by what became of them. Frames in files that the ring
+    /// of files replaced, or that retention removed, do not count.
+    pub fn missing_by_kind(&self) -> Vec<(Missing, u64)> {
+        let mut kinds = Vec::new();
+        for loss in self.lacking() {
+            kinds.push((Missing::At(loss.place), loss.count.unwrap_or(0)));
+        }
+        kinds.push((Missing::AtWriter, self.output.lost()));
+        kinds.push((Missing::NotKnownOnDisk, self.output.sync_failed));
+        let unexplained = Unexplained::of_remainder(self.unexplained(), self.was_shut);
+        kinds.push((Missing::Unexplained, unexplained.lost()));
+        kinds.retain(|(_, frames)| *frames > 0);
+        kinds
     }
 
-    /// [`Self::lost`], plus unexplained accepted frames that are lost.
+    /// The frames of [`Self::missing_by_kind`].
     pub fn missing(&self) -> u64 {
-        self.lost() + Unexplained::of_remainder(self.unexplained(), self.was_shut).lost()
+        self.missing_by_kind().iter().map(|(_, frames)| frames).sum()
+    }
+
+    /// The same without those that are unexplained.
+    pub fn lost(&self) -> u64 {
+        let kinds = self.missing_by_kind();
+        kinds.iter().filter(|(kind, _)| *kind != Missing::Unexplained).map(|(_, frames)| frames).sum()
     }
 
     /// Frames that never were in a file on the disk, or not whole in it; an upper limit after failed writes

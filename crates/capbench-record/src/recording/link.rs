@@ -15,8 +15,7 @@ const SETTLED: Duration = Duration::from_millis(50);
 pub struct LinkCounts {
     /// Frames received (`rx_packets`).
     pub received: Option<u64>,
-    /// Frames dropped without room (`rx_missed_errors` and `rx_fifo_errors`). Many drivers count those elsewhere, and leave these
-    /// at 0.
+    /// Frames dropped without room ([`MISSED_COUNTERS`]). Many drivers count those elsewhere, and leave these at 0.
     pub missed: Option<u64>,
     /// Carrier losses (`carrier_down_count`; where that is missing, half of `carrier_changes`). Interfaces that keep their
     /// carrier while they are down leave it at 0.
@@ -25,7 +24,8 @@ pub struct LinkCounts {
 
 impl LinkCounts {
     /// Source of [`Self::missed`].
-    pub(super) const MISSED: &'static str = "rx_missed_errors and rx_fifo_errors of the interface";
+    pub(super) const MISSED: &'static str =
+        "the largest of rx_missed_errors, rx_fifo_errors and rx_over_errors of the interface";
 
     /// How often the interface went down or lost its carrier. The captures saw it go down `seen` times; the carrier's counter also
     /// has losses that ended before a capture looked.
@@ -45,17 +45,29 @@ pub(super) struct LinkSample {
     pub(super) in_flight: Option<u64>,
 }
 
+/// Counters of frames that were dropped without room. Drivers report one loss in one of them, and some in two: the largest counts
+/// (linux/if_link.h, `struct rtnl_link_stats64`).
+const MISSED_COUNTERS: [&str; 3] = ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors"];
+
 /// Reads the counters from files opened once: later the process may lose the permission to open them.
 #[derive(Debug)]
 pub(super) struct Link {
     received: Option<File>,
-    missed: Option<[File; 2]>,
+    missed: [Option<File>; 3],
     carrier: Option<(File, CarrierCounter)>,
-    before: LinkCounts,
+    before: Values,
     /// Frames that the socket had accepted before the first reading. The interface received them, too.
     accepted_before: u64,
     /// The number of received frames, and since when it is unchanged.
     steady: Cell<(Option<u64>, Instant)>,
+}
+
+/// What the files contain.
+#[derive(Clone, Copy, Debug, Default)]
+struct Values {
+    received: Option<u64>,
+    missed: [Option<u64>; 3],
+    carrier_steps: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,12 +95,11 @@ impl Link {
     pub(super) fn of(interface: &str, accepted: u64) -> Self {
         let view = SysfsView::of_current_namespace().ok();
         let file = |name: &str| view.as_ref()?.file(&format!("class/net/{interface}/{name}")).ok();
-        let missed = file("statistics/rx_missed_errors").zip(file("statistics/rx_fifo_errors"));
         let mut link = Self {
             received: file("statistics/rx_packets"),
-            missed: missed.map(|(missed, fifo)| [missed, fifo]),
+            missed: MISSED_COUNTERS.map(|name| file(&format!("statistics/{name}"))),
             carrier: CARRIER_COUNTERS.into_iter().find_map(|counter| Some((file(counter.name)?, counter))),
-            before: LinkCounts::default(),
+            before: Values::default(),
             accepted_before: accepted,
             steady: Cell::new((None, Instant::now())),
         };
@@ -100,8 +111,8 @@ impl Link {
         let (now, before) = (self.now(), self.before);
         LinkCounts {
             received: self.with_accepted(now.received),
-            missed: since(now.missed, before.missed),
-            carrier_losses: since(now.carrier_losses, before.carrier_losses)
+            missed: largest_since(now.missed, before.missed),
+            carrier_losses: since(now.carrier_steps, before.carrier_steps)
                 .zip(self.carrier.as_ref())
                 .map(|(steps, (_, counter))| counter.losses(steps)),
         }
@@ -138,19 +149,26 @@ impl Link {
         since.elapsed() >= SETTLED
     }
 
-    /// The current counters; for the carrier, the steps.
-    fn now(&self) -> LinkCounts {
-        let sum = |files: &[File]| files.iter().map(number).sum::<Option<u64>>();
-        LinkCounts {
+    fn now(&self) -> Values {
+        Values {
             received: self.received.as_ref().and_then(number),
-            missed: self.missed.as_ref().and_then(|files| sum(files)),
-            carrier_losses: self.carrier.as_ref().and_then(|(file, _)| number(file)),
+            missed: self.missed.each_ref().map(|file| file.as_ref().and_then(number)),
+            carrier_steps: self.carrier.as_ref().and_then(|(file, _)| number(file)),
         }
     }
 }
 
 fn since(now: Option<u64>, before: Option<u64>) -> Option<u64> {
     Some(now?.saturating_sub(before?))
+}
+
+/// The largest increase of several counters of one loss; `None` if one of them is unknown.
+fn largest_since(now: [Option<u64>; 3], before: [Option<u64>; 3]) -> Option<u64> {
+    let mut largest = 0;
+    for (now, before) in now.into_iter().zip(before) {
+        largest = largest.max(since(now, before)?);
+    }
+    Some(largest)
 }
 
 /// The number in a file; `None` if its interface is gone.
@@ -172,7 +190,16 @@ fn in_flight(softnet: &str, is_settled: bool) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CARRIER_COUNTERS, in_flight};
+    use super::{CARRIER_COUNTERS, in_flight, largest_since};
+
+    #[test]
+    fn a_loss_that_a_driver_counts_twice_is_one_loss() {
+        let counted = |missed, fifo| largest_since([missed, fifo, Some(0)], [Some(10), Some(3), Some(0)]);
+        assert_eq!(counted(Some(15), Some(8)), Some(5), "five frames in both");
+        assert_eq!(counted(Some(15), Some(3)), Some(5));
+        assert_eq!(counted(Some(10), Some(8)), Some(5));
+        assert_eq!(counted(Some(15), None), None, "absent is not 0");
+    }
 
     #[test]
     fn each_carrier_counter_counts_losses() {

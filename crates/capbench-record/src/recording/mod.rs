@@ -51,7 +51,7 @@ pub mod session;
 mod unreached;
 mod workers;
 
-pub use account::{Account, InterfaceAccount};
+pub use account::{Account, InterfaceAccount, Missing};
 pub use file_recorder::FrameToEncode;
 pub use plan::{Plan, Source, Workers};
 pub use session::accounting::AccountRequest;

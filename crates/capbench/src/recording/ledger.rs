@@ -3,7 +3,7 @@
 use capbench_model::completeness::UnknownLoss;
 use capbench_model::places::Place;
 use capbench_record::recording::ledger::{Row, in_a_word, rows_of};
-use capbench_record::recording::{Account, InterfaceAccount};
+use capbench_record::recording::{Account, InterfaceAccount, Missing};
 use capbench_report::formats::text::columns;
 
 use crate::status::word;
@@ -69,20 +69,18 @@ fn times(count: u64) -> String {
 
 /// How many packets are lost, where, and how many are cut in the file.
 pub fn losses_in_words(account: &Account) -> String {
-    let place = |interface: &InterfaceAccount, place: &str, count: u64| {
-        (count > 0).then(|| format!("{}: {place} {count}", interface.name))
-    };
-    let of_interface = |interface: &InterfaceAccount| -> Vec<String> {
-        let counted =
-            interface.lacking().filter_map(|loss| place(interface, in_a_word(loss.place), loss.count?));
-        let unexplained = interface.missing() - interface.lost();
-        counted
-            .chain(place(interface, "writer", interface.output.lost()))
-            .chain(place(interface, "not known to be on disk", interface.output.sync_failed))
-            .chain(place(interface, "unexplained", unexplained))
-            .collect()
-    };
-    let places: Vec<_> = account.interfaces.iter().flat_map(of_interface).collect();
+    let mut places = Vec::new();
+    for interface in &account.interfaces {
+        for (kind, packets) in interface.missing_by_kind() {
+            let place = match kind {
+                Missing::At(place) => in_a_word(place),
+                Missing::AtWriter => "writer",
+                Missing::NotKnownOnDisk => "not known to be on disk",
+                Missing::Unexplained => "unexplained",
+            };
+            places.push(format!("{}: {place} {packets}", interface.name));
+        }
+    }
     let (missing, expected) = (account.missing(), account.expected());
     let cut: u64 = account.interfaces.iter().map(InterfaceAccount::cut_in_files).sum();
     let octets: u64 = account.interfaces.iter().map(|interface| interface.cut_octets).sum();
