@@ -252,7 +252,7 @@ impl InterfaceAccount {
     }
 
     /// Losses of wanted frames before capbench's output, by place.
-    pub fn lacking(&self) -> impl Iterator<Item = &Loss> {
+    fn lacking(&self) -> impl Iterator<Item = &Loss> {
         self.losses.iter().chain(&self.queues).filter(|loss| is_lacking(loss.place))
     }
 
