@@ -291,7 +291,11 @@ fn root_softirqs_are_timed_while_that_is_wanted() {
     assert!(tracer.net_rx(cpu).is_none(), "nobody times them");
     tracer.time_softirqs(true).unwrap();
     assert!(tracer.net_rx(cpu).is_some());
-    tracer.measure_cost(|| Ok::<(), HostError>(send(&place, 500))).unwrap();
+    let load = || {
+        send(&place, 500);
+        Ok::<(), HostError>(())
+    };
+    tracer.measure_cost(load).unwrap();
     tracer.limit_cost(false).unwrap();
     let slow = tracer.cost().unwrap().no_softirqs_because();
     assert_eq!((tracer.no_softirqs_because(), tracer.net_rx(cpu).is_none()), (slow.clone(), slow.is_some()));
