@@ -103,12 +103,8 @@ struct UseInTrial<'r> {
     ns: u64,
 }
 
-/// The largest first; `None` if no trial is noisy, if nothing used more than a trial tolerates, and for files of versions that did
-/// not read processes.
+/// The largest first; `None` if nothing used more than a trial tolerates, and for files of versions that did not read processes.
 pub fn find(trials: &[TrialResult]) -> Option<FoundDisturbers> {
-    if trials.iter().all(|trial| trial.noise.is_empty()) {
-        return None;
-    }
     let mut uses = Vec::new();
     let mut read = Vec::new();
     for trial in trials {

@@ -85,7 +85,7 @@ fn a_trial_between_two_in_which_a_process_was_idle_counts_as_idle() {
 }
 
 #[test]
-fn less_than_a_trial_tolerates_is_not_named_and_nothing_in_a_quiet_run() {
+fn less_than_a_trial_tolerates_is_not_named_and_more_is_in_a_run_without_noisy_trials() {
     assert!(find(&[trial(1, vec![process(7, "python3", 4)])]).is_none());
     assert!(find(&[trial(1, vec![process(7, "python3", 6)])]).is_some());
     for (run_ms, named) in [(16, 1), (24, 2)] {
@@ -93,9 +93,9 @@ fn less_than_a_trial_tolerates_is_not_named_and_nothing_in_a_quiet_run() {
         let named_both = found(&[trial(1, vec![process(7, "python3", 90), other])]).used.len();
         assert_eq!(named_both, named, "{run_ms} ms of a second besides a larger one");
     }
-    let quiet = TrialResult { noise: NoiseOfTrial::default(), ..trial(1, vec![process(7, "python3", 90)]) };
-    assert!(find(std::slice::from_ref(&quiet)).is_none());
-    assert!(find(&[quiet, trial(2, vec![])]).is_some(), "one trial of the run is noisy");
+    let unmarked =
+        TrialResult { noise: NoiseOfTrial::default(), ..trial(1, vec![process(7, "python3", 90)]) };
+    assert!(find(&[unmarked]).is_some(), "it may be the reason of what no mark shows");
     let mut earlier = trial(1, vec![]);
     earlier.disturbance.cpus[1].foreign_ns = SECOND / 2;
     earlier.disturbance.disturbers = None;
