@@ -30,6 +30,23 @@ impl Sustained {
         let most = most_of_its_threads(entrant);
         Self { at_most_pps: confirmed.at_most_pps.into_iter().chain(most).reduce(f64::min), ..confirmed }
     }
+
+    /// The limit with little loss, where that without loss is known, too: what a method sustains without loss it sustains with little.
+    pub(super) fn above(self, lossless: &Self) -> Self {
+        let Some(lower) = lossless.lower_pps.filter(|lower| self.lower_pps.is_none_or(|own| own < *lower)) else {
+            return self;
+        };
+        let upper_pps = self.upper_pps.filter(|upper| *upper > lower);
+        let status = match (self.status, upper_pps) {
+            (_, None) => SustainedStatus::AtLeast,
+            (SustainedStatus::NotReached | SustainedStatus::Unknown, Some(_)) => SustainedStatus::Between,
+            (status, Some(_)) => status,
+        };
+        let at_most_pps = self.at_most_pps.filter(|upper| *upper > lower);
+        let trials = lossless.trials.clone();
+        let known = KnownLoads { status, lower_pps: Some(lower), upper_pps, at_most_pps, trials };
+        Self { searched_to: self.searched_to, ..known.sustained() }
+    }
 }
 
 /// What is known of a limit, without what follows from it. The members are those of [`Sustained`].
@@ -377,6 +394,22 @@ mod tests {
         let trials = [trial(1, 97_000, 96_000), trial(2, 100_000, 100_000)];
         let known = lossless(&trials).without_search();
         assert_eq!((known.lower_pps, known.upper_pps), (Some(100_000.0), None), "{known:?}");
+    }
+
+    #[test]
+    fn what_is_sustained_without_loss_is_sustained_with_little() {
+        let of = |status, lower_pps, upper_pps| {
+            let trials = vec![1];
+            KnownLoads { status, lower_pps, upper_pps, at_most_pps: upper_pps, trials }.sustained()
+        };
+        let lossless = of(SustainedStatus::Between, Some(9e4), Some(1e5));
+        let limits = |known: Sustained| (known.status, known.lower_pps, known.upper_pps);
+        let lower = of(SustainedStatus::Between, Some(8e4), Some(1.2e5)).above(&lossless);
+        assert_eq!(limits(lower), (SustainedStatus::Between, Some(9e4), Some(1.2e5)));
+        let none = of(SustainedStatus::NotReached, None, Some(8e4)).above(&lossless);
+        assert_eq!(limits(none), (SustainedStatus::AtLeast, Some(9e4), None));
+        let higher = of(SustainedStatus::Between, Some(1e5), Some(1.1e5));
+        assert_eq!(higher.clone().above(&lossless), higher);
     }
 
     #[test]

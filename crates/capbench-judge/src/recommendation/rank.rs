@@ -92,7 +92,7 @@ fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
             failed,
         ),
         lost_at: failed.and_then(|trial| trial.losses().first().map(|(place, _)| *place)),
-        nearly_lossless: Sustained::from_entrant(entrant, NEARLY_LOSSLESS_RATIO),
+        nearly_lossless: Sustained::from_entrant(entrant, NEARLY_LOSSLESS_RATIO).above(&lossless),
         lossless,
         cost: equal_load_pps.and_then(|pps| Cost::at(entrant, pps)),
         trials: entrant.trials.len() as u32,
