@@ -33,7 +33,8 @@ impl Sustained {
 
     /// The limit with little loss, where that without loss is known, too: what a method sustains without loss it sustains with little.
     pub(super) fn above(self, lossless: &Self) -> Self {
-        let Some(lower) = lossless.lower_pps.filter(|lower| self.lower_pps.is_none_or(|own| own < *lower)) else {
+        let Some(lower) = lossless.lower_pps.filter(|lower| self.lower_pps.is_none_or(|own| own < *lower))
+        else {
             return self;
         };
         let upper_pps = self.upper_pps.filter(|upper| *upper > lower);

@@ -6,6 +6,7 @@ use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::sustained::missing_share;
+use crate::thresholds::TURNS_KERNEL_TIME;
 
 /// Whether a method only counts frames, and captures none.
 pub(super) fn counts_only(method: &SavedMethod) -> bool {
@@ -29,11 +30,11 @@ pub(super) fn sent_share(trial: &TrialResult) -> f64 {
     1.0 - trial.shortfall() as f64 / trial.intended.max(1) as f64
 }
 
-/// Whether most trials know the kernel's time. Costs with and without it are not compared: the others tell nothing of costs then.
+/// Whether enough trials know the kernel's time. Costs with and without it are not compared: the others tell nothing of costs then.
 pub(super) fn know_kernel<'r>(trials: impl Iterator<Item = &'r &'r TrialResult>) -> bool {
     let trials: Vec<_> = trials.filter(|trial| is_evidence(trial)).collect();
     let known = trials.iter().filter(|trial| trial.cpu.kernel_ns_per_packet.is_some()).count();
-    2 * known > trials.len()
+    known as f64 > TURNS_KERNEL_TIME * trials.len() as f64
 }
 
 /// CPU time per packet: what the scheduler charged to the application, and the kernel's receive work unless nothing is known of it.
