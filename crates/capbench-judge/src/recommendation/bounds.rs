@@ -359,7 +359,7 @@ mod tests {
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};
 
-    use super::{Bounds, Tried};
+    use super::{Bounds, KnownLoads, Tried};
     use crate::recommendation::{Entrant, Sustained, SustainedStatus};
 
     /// A trial of a second at maximum load on a quiet host.
