@@ -43,10 +43,15 @@ impl Sustained {
             (SustainedStatus::NotReached | SustainedStatus::Unknown, Some(_)) => SustainedStatus::Between,
             (status, Some(_)) => status,
         };
-        let at_most_pps = self.at_most_pps.filter(|upper| *upper > lower);
-        let trials = lossless.trials.clone();
-        let known = KnownLoads { status, lower_pps: Some(lower), upper_pps, at_most_pps, trials };
-        Self { searched_to: self.searched_to, ..known.sustained() }
+        Self {
+            status,
+            lower_pps: Some(lower),
+            upper_pps,
+            at_most_pps: self.at_most_pps.filter(|upper| *upper > lower),
+            precision: self.precision.and(upper_pps).map(|upper| (upper - lower) / upper),
+            searched_to: self.searched_to,
+            trials: lossless.trials.clone(),
+        }
     }
 }
 
