@@ -4,10 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Thresholds;
-use super::left_out::{LeftOut, NotCompared};
 use super::measure::{Better, Measure, Scale};
 use super::setup::Setup;
-use crate::thresholds::{COMPARISON_FALSE_ALARMS, COMPARISON_LEVEL, GENERATOR_RATE_VALUES, NEW_LOSS_TRIALS};
+use crate::thresholds::{COMPARISON_FALSE_ALARMS, COMPARISON_LEVEL, NEW_LOSS_TRIALS};
 use capbench_model::statistics::holm::corrected;
 use capbench_model::statistics::shift::Groups;
 use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
@@ -117,32 +116,13 @@ impl Matched {
         self.strata.iter().flat_map(move |stratum| &stratum[side]).map(|known| known.value)
     }
 
-    fn median(&self, side: usize) -> f64 {
+    pub(super) fn median(&self, side: usize) -> f64 {
         median(self.values(side)).unwrap_or_default()
     }
 
-    /// Whether the generator made the lower side lower, and not the method: most values of that side may be higher.
-    fn is_of_generator(&self) -> bool {
-        let lower = if self.median(NOW) < self.median(THEN) { NOW } else { THEN };
-        is_rate_of_generator(self.at_least[lower], self.values(lower).count())
-    }
-
-    fn trials(&self) -> u32 {
+    pub(super) fn trials(&self) -> u32 {
         (self.values(THEN).count() + self.values(NOW).count()) as u32
     }
-}
-
-/// Whether a rate is the generator's and not the method's, where so many of these values may be higher.
-pub(super) fn is_rate_of_generator(at_least: usize, values: usize) -> bool {
-    at_least as f64 > GENERATOR_RATE_VALUES * values as f64
-}
-
-/// Removes the figures in which the generators are compared instead of the methods, and counts their trials. `trials_of` names what
-/// the trials are of.
-pub(super) fn remove_those_of_generator(matched: &mut Vec<Matched>, subject: &str) -> Option<LeftOut> {
-    let trials = matched.iter().filter(|matched| matched.is_of_generator()).map(Matched::trials).sum();
-    matched.retain(|matched| !matched.is_of_generator());
-    (trials > 0).then(|| LeftOut { subject: subject.into(), because: NotCompared::RateOfGenerator, trials })
 }
 
 /// A contrast before it is judged together with the others.

@@ -14,7 +14,8 @@ mod worse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::comparison::contrast::{Matched, NOW, THEN, TrialValue, remove_those_of_generator};
+use crate::comparison::contrast::{Matched, NOW, THEN, TrialValue};
+use crate::comparison::generator_rate::remove_those_of_generator;
 use crate::comparison::note::ComparisonNote;
 use crate::comparison::sampled::are_loads_unlike;
 use crate::comparison::setup::COMMON_LOAD;

@@ -9,6 +9,7 @@
 //! | [`measure`] | the compared figures, their units, and the better direction |
 //! | [`setup`] | what trials must have in common |
 //! | [`note`] | what to know before the figures, and in what the runs differ |
+//! | `generator_rate` | which rates are the generator's |
 //! | `left_out` | trials that are not compared, and why |
 //! | [`sampled`] | which trials are compared, and by which figures |
 //! | `samples` | these figures with the pace of the CPUs |
@@ -21,6 +22,7 @@
 
 pub mod contrast;
 pub mod days;
+mod generator_rate;
 pub mod hosts;
 mod left_out;
 pub mod measure;

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::contrast::{Matched, NOW, THEN, TrialValue, remove_those_of_generator};
+use super::contrast::{Matched, NOW, THEN, TrialValue};
+use super::generator_rate::remove_those_of_generator;
 use super::left_out::{LeftOut, NotCompared};
 use super::sampled::SampledTrial;
 use super::samples::{self, Fastest, Sample};

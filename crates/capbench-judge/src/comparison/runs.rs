@@ -16,7 +16,8 @@ mod samples;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::samples::{Samples, ignore_equal_capture_settings};
-use crate::comparison::contrast::{Matched, NOW, Stratum, THEN, TrialValue, remove_those_of_generator};
+use crate::comparison::contrast::{Matched, NOW, Stratum, THEN, TrialValue};
+use crate::comparison::generator_rate::remove_those_of_generator;
 use crate::comparison::measure::Measure;
 use crate::comparison::sampled::are_loads_unlike;
 use crate::comparison::samples::{Fastest, PACES, Pace, Sample, Timing};

@@ -14,6 +14,7 @@
 //! | [`turns`] | the best method at one load, by trials in turns |
 //! | `by_turns` | what the trials in turns change of the order and the conclusion |
 //! | `far_behind` | methods that captured far less of a load than noise explains: they are worse |
+//! | `last` | methods that come behind all others |
 //! | `certain` | which method to use as far as that is certain |
 //! | `settle` | the command that settles which of several is better |
 
@@ -23,6 +24,7 @@ mod certain;
 mod choice;
 mod cost;
 mod far_behind;
+mod last;
 mod limiting;
 mod rank;
 pub(crate) mod settle;

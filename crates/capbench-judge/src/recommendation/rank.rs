@@ -7,13 +7,13 @@ use crate::thresholds::{
     ABOUT_HIGHEST_LOAD, ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_GENERATOR_LIMITS, EQUAL_LIMITS_LEAST,
     EQUAL_LIMITS_PRECISIONS, NEARLY_LOSSLESS_RATIO,
 };
-use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::by_key;
 
 use super::bounds::first_failed;
 use super::choice::Choice;
 use super::cost::equal_load;
+use super::last::comes_last;
 use super::{
     Because, Certainty, Conclusion, Cost, Entrant, Question, Ranked, Ranking, Scene, Sustained,
     SustainedStatus,
@@ -125,9 +125,8 @@ impl Order {
         let mut order = Self { methods: Vec::new(), is_lossless };
         let mut unranked = methods;
         unranked.sort_by(|one, other| {
-            // Methods that only count frames capture none of them, so they come last.
-            let by_delivery = counts_only(one).cmp(&counts_only(other));
-            by_delivery.then_with(|| order.lower_pps(other).total_cmp(&order.lower_pps(one)))
+            let by_kind = comes_last(&one.method).cmp(&comes_last(&other.method));
+            by_kind.then_with(|| order.lower_pps(other).total_cmp(&order.lower_pps(one)))
         });
         // Each round ranks the method with the highest load of those that are left, with all that may sustain as much.
         while let Some(highest) = unranked.first().cloned() {
@@ -162,7 +161,7 @@ impl Order {
     /// Whether the limit of a method may be as high as that of another one, which is shown to sustain more.
     fn is_tied(&self, ranked: &Ranked, highest: &Ranked) -> bool {
         let is_below = self.limit(ranked).at_most_pps.is_some_and(|most| most <= self.lower_pps(highest));
-        counts_only(ranked) == counts_only(highest) && !is_below
+        comes_last(&ranked.method) == comes_last(&highest.method) && !is_below
     }
 
     /// The coarsest precision of the methods of the first rank; if none of them was searched, the finest of the others.
@@ -197,7 +196,7 @@ impl Order {
         for ranked in self.methods.iter_mut().filter(|ranked| ranked.rank > 1) {
             let limit = if is_lossless { &ranked.lossless } else { &ranked.nearly_lossless };
             let is_clear = limit.at_most_pps.is_some_and(|at_most| at_most * (1.0 + margin) <= best_pps);
-            let is_certain = is_clear || counts_only(ranked);
+            let is_certain = is_clear || comes_last(&ranked.method);
             ranked.below = Some(if is_certain { Certainty::Certain } else { Certainty::Likely });
         }
     }
@@ -337,11 +336,6 @@ impl Order {
 
 fn names(methods: &[&Ranked]) -> Vec<SavedMethod> {
     methods.iter().map(|ranked| ranked.method.clone()).collect()
-}
-
-/// Whether a method only counts frames, and captures none.
-fn counts_only(ranked: &Ranked) -> bool {
-    ranked.method.known().and_then(MethodSpec::delivery) == Some(Delivery::Counted)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::comparison::contrast::is_rate_of_generator;
+use crate::comparison::generator_rate::is_rate_of_generator;
 use crate::comparison::{Measure, Setup};
 use capbench_model::statistics::median;
 

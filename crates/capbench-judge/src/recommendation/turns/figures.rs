@@ -1,17 +1,10 @@
 //! Which figures of one trial in turns are compared, the captured share and the CPU time per packet, and which trials have them. Which
 //! unsent frames count as missed in the captured share.
 
-use capbench_model::method_spec::{Delivery, MethodSpec};
-use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::sustained::missing_share;
 use crate::thresholds::TURNS_KERNEL_TIME;
-
-/// Whether a method only counts frames, and captures none.
-pub(super) fn counts_only(method: &SavedMethod) -> bool {
-    method.known().and_then(MethodSpec::delivery) == Some(Delivery::Counted)
-}
 
 /// Whether the figures of a trial count.
 pub(super) fn is_evidence(trial: &TrialResult) -> bool {

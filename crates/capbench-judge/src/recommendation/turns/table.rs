@@ -7,10 +7,9 @@ use capbench_model::statistics::shift::Groups;
 use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
 use capbench_model::trial::{Phase, TrialResult};
 
-use super::figures::{
-    captured_share, charged_ns, cost_ns, counts_only, is_evidence, know_kernel, sent_share,
-};
+use super::figures::{captured_share, charged_ns, cost_ns, is_evidence, know_kernel, sent_share};
 use super::{Multiple, SentShares, outweighed_by, planned_level};
+use crate::recommendation::last::comes_last;
 use crate::thresholds::{TURNS_EQUAL, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS_LIKE_LESS};
 
 /// A figure of a trial, on a logarithmic scale.
@@ -177,7 +176,7 @@ impl<'r> AtLoad<'r> {
     /// The load of a phase that has most rounds; of several such loads the last.
     fn with_most_rounds(trials: &[&'r TrialResult], phase: Phase) -> Option<Self> {
         let mut of_phase = trials.to_vec();
-        of_phase.retain(|trial| trial.phase == phase && !counts_only(&trial.profile.method));
+        of_phase.retain(|trial| trial.phase == phase && !comes_last(&trial.profile.method));
         let mut best: Option<Self> = None;
         for (_, of_load) in by_key(of_phase, |trial| trial.intended_pps.map(f64::to_bits)) {
             let Some(pps) = of_load[0].intended_pps else { continue };
