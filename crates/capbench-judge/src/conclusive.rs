@@ -11,6 +11,8 @@ use crate::sustained::is_delivered;
 /// What a run other than a soak measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurements<'r> {
+    /// Whether it ran to its end, and none of its searches and tests of RFC 2544 ended before theirs.
+    pub is_complete: bool,
     /// Whether its verdict names a method, or says that none sustains the load; `None` if its question is not which method to use.
     pub is_decided: Option<bool>,
     /// Its trials.
@@ -28,6 +30,9 @@ pub struct Measurements<'r> {
 impl Measurements<'_> {
     /// Whether they say something about a method, not about the generator or the time.
     pub fn are_conclusive(&self) -> bool {
+        if !self.is_complete {
+            return false;
+        }
         if let Some(is_decided) = self.is_decided {
             return is_decided;
         }
@@ -81,6 +86,7 @@ mod tests {
     /// Measurements of trials alone.
     fn of_trials(trials: &[TrialResult]) -> Measurements<'_> {
         Measurements {
+            is_complete: true,
             is_decided: None,
             trials,
             searches: &[],
@@ -135,6 +141,12 @@ mod tests {
             sending_s: 0.0,
             spent_s: 0.0,
         }
+    }
+
+    #[test]
+    fn a_run_that_ended_before_its_end_answers_nothing() {
+        let all_sent = [trial(1000)];
+        assert!(!Measurements { is_complete: false, ..of_trials(&all_sent) }.are_conclusive());
     }
 
     #[test]

@@ -80,6 +80,7 @@ pub fn of_measurement(
         }
     }
     let measurements = Measurements {
+        is_complete: results.complete,
         is_decided: is_decided(results),
         trials: &results.trials,
         searches: &results.searches,
@@ -87,7 +88,7 @@ pub fn of_measurement(
         has_comparison: !results.comparisons.is_empty() || !results.reproductions.is_empty(),
         comparisons: &results.comparisons,
     };
-    if results.complete && measurements.are_conclusive() { Exit::Done } else { Exit::Inconclusive }
+    if measurements.are_conclusive() { Exit::Done } else { Exit::Inconclusive }
 }
 
 /// Whether the verdict of a bench answers its question; `None` for other runs, and for a bench that compares methods in pairs.
