@@ -2,6 +2,7 @@
 //!
 //! | file | which frames of a counter are lost |
 //! |---|---|
+//! | `veth_queue` | in tx_dropped of a veth's peer: those of its queue, and those of the stack |
 //! | `rx_dropped` | in rx_dropped: those of backlog and stack |
 //! | `transmit` | what this host sends, and what is only named of it |
 //! | `no_loss` | none: captures have them, so they are named |
@@ -9,6 +10,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::veth_queue::Queue;
 use crate::sockets::{Method, Sockets};
 use crate::traced::Traced;
 use capbench_host::accounts::softnet::SoftnetDelta;
@@ -23,6 +25,7 @@ use capbench_sys::bpf::XdpAttachment;
 pub(super) mod no_loss;
 mod rx_dropped;
 pub(super) mod transmit;
+pub(super) mod veth_queue;
 
 /// The places of a receive path in its order. docs/why.md says what counts each.
 pub const PLACES: [Place; 9] = [
@@ -80,42 +83,6 @@ pub(super) struct Counted<'c> {
     pub(super) keeps_damaged: bool,
 }
 
-/// The queue of a veth: its peer fills and counts it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Queue {
-    /// Frames that the peer could not pass on (its tx_dropped); absent if the peer cannot be read.
-    pub(super) refused: Option<u64>,
-    /// Whether frames can use the queue: GRO is on, or an XDP program is in the driver. Otherwise they go directly to a CPU's
-    /// backlog, whose losses the peer also counts.
-    pub(super) can_be_used: bool,
-    /// Whether the interface polled frames.
-    pub(super) polled: bool,
-}
-
-impl Queue {
-    /// `others` are the frames in rx_dropped that the driver did not drop.
-    fn lost(&self, others: Option<u64>, traced: Option<&Traced>) -> Lost {
-        // Frames that were refused behind the queue, or without it: the peer counts them unless a poll came in between.
-        let of_backlog = traced.map_or(0, |traced| traced.frames(DropStage::Backlog));
-        let is_explained = match traced {
-            Some(traced) => rx_dropped::unexplained(others, traced) == Some(0),
-            None => others == Some(0),
-        };
-        let (frames, source) = match self.refused {
-            _ if !self.can_be_used => (Some(0), "frames go through no queue, straight to the backlog"),
-            None => (None, "tx_dropped of its peer, which needs CAP_NET_ADMIN there"),
-            Some(refused) if refused == 0 || is_explained && of_backlog == 0 => {
-                (Some(refused), "link statistics tx_dropped of its peer")
-            }
-            Some(refused) if !self.polled && refused <= of_backlog => {
-                (Some(0), "frames went through no queue, straight to the backlog")
-            }
-            Some(_) => (None, "tx_dropped of its peer, which also counts what the backlog refused"),
-        };
-        Lost { place: Place::LinkQueue, frames, per_s: None, source: source.into() }
-    }
-}
-
 /// The losses of each place; each loss is booked once. `xdp` is the program on the interface.
 ///
 /// Each count is a sum of the kernel's counters, or a lower bound of such a sum, so that it never goes down while the counters go
@@ -161,7 +128,7 @@ fn of_card(counted: Counted<'_>, xdp: Option<&XdpProgram>) -> (Vec<Lost>, u64) {
     // Some drivers report a loss only in rx_dropped. What the tracer explains of that is not theirs.
     let traced = counted.traced;
     let rx_dropped = match traced {
-        Some(traced) => rx_dropped::unexplained(counted.link.rx_dropped, traced),
+        Some(traced) => traced.unexplained(counted.link.rx_dropped),
         None => counted.link.rx_dropped,
     };
     let link = LinkDeltas { rx_dropped, ..*counted.link };

@@ -67,6 +67,11 @@ impl Traced {
         }
     }
 
+    /// The frames of rx_dropped, without those of the driver, that no traced drop explains.
+    pub(crate) fn unexplained(&self, rx_dropped: Option<u64>) -> Option<u64> {
+        rx_dropped.map(|all| all.saturating_sub(self.in_rx_dropped))
+    }
+
     /// Frames dropped at one place.
     pub(super) fn frames(&self, at: DropStage) -> u64 {
         self.at(at).map(|dropped| dropped.frames).sum()

@@ -18,6 +18,7 @@ use capbench_host::{HostError, Result};
 use crate::facts::Facts;
 use crate::look::{Look, NicRing, SCHEMA_VERSION};
 use crate::places::Lost;
+use crate::places::veth_queue::Queue;
 use crate::scheduling::Snapshot;
 use crate::traced::{Traced, Tracing};
 use crate::{advice, fidelity, places, sockets};
@@ -314,7 +315,7 @@ fn peer(links: &Links, link: &Link) -> Option<Option<u64>> {
 struct Differences {
     softnet: Vec<SoftnetDelta>,
     nic: Vec<CounterDelta>,
-    queue: Option<places::Queue>,
+    queue: Option<Queue>,
     traced: std::result::Result<Traced, String>,
 }
 
@@ -326,7 +327,7 @@ impl Differences {
         let driver = after.nic.driver();
         let is_polled =
             |name: &str| driver.and_then(|driver| driver.row_of(name)).is_some_and(|row| row.polled);
-        let queue = after.peer.map(|now| places::Queue {
+        let queue = after.peer.map(|now| Queue {
             refused: now.zip(before.peer.flatten()).and_then(|(now, then)| now.checked_sub(then)),
             can_be_used: in_driver || after.offloads.gro == Some(true),
             polled: nic.iter().any(|delta| delta.count > 0 && is_polled(&delta.name)),

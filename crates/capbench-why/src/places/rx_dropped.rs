@@ -24,11 +24,6 @@ pub(super) fn losses(counted: Counted<'_>, of_driver: u64) -> [Lost; 2] {
     }
 }
 
-/// Frames of rx_dropped, without those of the driver, that no traced drop explains.
-pub(super) fn unexplained(others: Option<u64>, traced: &Traced) -> Option<u64> {
-    others.map(|others| others.saturating_sub(traced.in_rx_dropped))
-}
-
 /// A count of traced frames that can be incomplete: then it is a lower bound, or unknown.
 fn seen(place: Place, frames: u64, is_complete: bool, mut source: String) -> Lost {
     let is_unknown = !is_complete && frames == 0;
@@ -41,7 +36,7 @@ fn seen(place: Place, frames: u64, is_complete: bool, mut source: String) -> Los
 fn traced_backlog(counted: Counted<'_>, others: Option<u64>, traced: &Traced) -> Lost {
     let refused = traced.frames(DropStage::Backlog);
     let of_host = of_host(counted);
-    let is_complete = traced.missed == 0 || of_host <= refused || unexplained(others, traced) == Some(0);
+    let is_complete = traced.missed == 0 || of_host <= refused || traced.unexplained(others) == Some(0);
     let mut source = String::from("skb:kfree_skb");
     if refused > 0 {
         source = format!("skb:kfree_skb: {}", traced.reasons(DropStage::Backlog));
@@ -54,10 +49,10 @@ fn traced_backlog(counted: Counted<'_>, others: Option<u64>, traced: &Traced) ->
 
 fn traced_stack(counted: Counted<'_>, others: Option<u64>, traced: &Traced) -> Lost {
     let by_reason = traced.frames(DropStage::Stack);
-    let unexplained = unexplained(others, traced);
+    let unexplained = traced.unexplained(others);
     // A frame that the backlog refused counts at the peer, too.
     let refused = traced.frames(DropStage::Backlog);
-    let at_peer = refused_by_peer(counted).map_or(0, |all| all.saturating_sub(refused));
+    let at_peer = refused_by_stack(counted).map_or(0, |all| all.saturating_sub(refused));
     let forwarded = at_peer.min(unexplained.unwrap_or(0));
     let rest = unexplained.map(|all| all - forwarded);
     let mut source = String::from("skb:kfree_skb");
@@ -85,7 +80,7 @@ fn traced_stack(counted: Counted<'_>, others: Option<u64>, traced: &Traced) -> L
 /// Without the tracer only 0 is known, and what the peer of a veth counts.
 fn untraced(counted: Counted<'_>, others: Option<u64>) -> [Lost; 2] {
     let of_host = of_host(counted);
-    let at_peer = refused_by_peer(counted);
+    let at_peer = refused_by_stack(counted);
     let before = match (others, at_peer) {
         (Some(0), _) => Some(0),
         (Some(others), Some(at_peer)) => Some(others.min(at_peer)),
@@ -122,9 +117,9 @@ fn untraced(counted: Counted<'_>, others: Option<u64>) -> [Lost; 2] {
     ]
 }
 
-/// Frames that the peer of a veth could not pass on; absent without such a peer, or if frames can wait in a queue.
-fn refused_by_peer(counted: Counted<'_>) -> Option<u64> {
-    counted.queue.filter(|queue| !queue.can_be_used)?.refused
+/// Frames that the stack refused, as far as the peer of a veth counts them.
+fn refused_by_stack(counted: Counted<'_>) -> Option<u64> {
+    counted.queue?.refused_by_stack()
 }
 
 /// Frames that the backlogs of the whole host refused.
