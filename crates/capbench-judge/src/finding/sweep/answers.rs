@@ -91,7 +91,7 @@ pub struct MethodKeepsUp {
 
 /// The points at which methods keep up; `None` if every series searched for bursts.
 fn kept_up(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Option<Found> {
-    let ranked = ranked(sweeps);
+    let ranked = ranked(sweeps, trials);
     let scene = ranked.first()?.series.placement_and_load();
     let is_shared = ranked.iter().all(|of_sweep| of_sweep.series.placement_and_load() == scene);
     let mut methods = Vec::new();

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::point::SweepPoint;
 use crate::sweep::keeps_up::PointStatus;
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, Swept};
+use capbench_model::trial::TrialResult;
 
 /// A series, with the sweep that it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -32,15 +33,15 @@ pub fn searches_bursts(series: &Series) -> bool {
 }
 
 /// Series without searches for bursts, those that keep up at most points first. The order of equal ones is kept.
-pub fn ranked(sweeps: &[SweepOutcome]) -> Vec<SeriesOfSweep<'_>> {
+pub fn ranked<'r>(sweeps: &'r [SweepOutcome], trials: &[TrialResult]) -> Vec<SeriesOfSweep<'r>> {
     let mut ranked = all_series(sweeps);
     ranked.retain(|of_sweep| !searches_bursts(of_sweep.series));
-    ranked.sort_by_key(|of_sweep| Reverse(points_kept_up_with(of_sweep.series)));
+    ranked.sort_by_key(|of_sweep| {
+        let swept = Swept::new(of_sweep.sweep, trials);
+        let points = of_sweep.series.readings.iter();
+        Reverse(points.filter(|point| PointStatus::of_reading(&swept, point) == PointStatus::KeptUp).count())
+    });
     ranked
-}
-
-fn points_kept_up_with(series: &Series) -> usize {
-    series.readings.iter().filter(|reading| !reading.falls_short()).count()
 }
 
 /// Where a method keeps up.

@@ -13,7 +13,7 @@ use crate::tables::rows::{Fields, Rows};
 
 /// A row per method, placement and load; those that searched for bursts last.
 pub(super) fn table(results: &Results) -> Option<Table> {
-    let mut all = ranked(&results.sweeps);
+    let mut all = ranked(&results.sweeps, &results.trials);
     all.extend(all_series(&results.sweeps).into_iter().filter(|one| searches_bursts(one.series)));
     let mut rows = Rows::new();
     for line in &all {
