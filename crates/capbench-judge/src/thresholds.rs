@@ -296,6 +296,14 @@ capbench_model::thresholds! {
     REPRODUCTION_VISITS: u32 = 9, "visits",
         "a calculation: sign test, 2 x 10 x 0.5^9 = 0.039, and 2 x 9 x 0.5^8 = 0.070; each publication takes less than 15 minutes";
 
+    /// The part of the visits of both sides that decides which CPU time is lower. Noise only adds to a CPU time, and on some hosts to that of
+    /// most visits.
+    LEAST_DISTURBED_VISITS: f64 = 0.25, "of the visits",
+        "a choice: on a shared host more than half of the visits were slow at times, and fewer than three quarters";
+
+    /// Above this share of trials whose load was not sent, the generator of the host is too weak for a claim about that load.
+    UNREACHED_LOAD: f64 = 0.5, "of the trials", "a choice: it usually does not reach it";
+
     // Bursts and RFC 2544.
     /// The last part of the time after the overload that must be without loss, as a share of it. A generator that is late by more
     /// left too little of it.

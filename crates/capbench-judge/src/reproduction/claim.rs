@@ -20,7 +20,6 @@ mod effect;
 mod onset;
 mod search;
 mod share;
-mod testable;
 mod uncounted;
 
 use std::collections::BTreeMap;
@@ -32,10 +31,11 @@ use self::effect::EffectRule;
 use self::onset::Onset;
 use self::search::Search;
 use self::share::Share;
-use crate::reproduction::judging::{JudgedClaim, RuleAnswer, judgement, judgement_at_any_load};
+use crate::reproduction::judging::{Chance, JudgedClaim, RuleAnswer, judgement, judgement_at_any_load};
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::measured::{MeasuredSteps, Select};
+use crate::reproduction::testable::without_method;
 use crate::reproduction::{Answer, ClaimText};
 use capbench_model::saved::SavedMethod;
 
@@ -90,8 +90,16 @@ struct Group<'m> {
 impl Claim {
     /// The answer. For Dain's effects, one answer for all methods with the same result.
     pub fn judge(&self, measured: &MeasuredSteps<'_>) -> Vec<JudgedClaim> {
-        if let Some(untestable) = testable::without_method(self, measured) {
-            return vec![untestable];
+        let without_method = self.needs.as_ref().and_then(|method| without_method(method, measured));
+        if let Some(evidence) = without_method {
+            let untestable = RuleAnswer {
+                answer: Answer::NotTestable,
+                evidence,
+                visits: Vec::new(),
+                chance: Chance::Unknown,
+                noise_explains: false,
+            };
+            return vec![judgement_at_any_load(&self.claim, untestable)];
         }
         let groups = self.groups(measured);
         let answer = match &self.rule {
@@ -137,7 +145,9 @@ impl Claim {
         for of in &self.of {
             let select = of.or(over);
             names.push(select.label());
-            visits.push(measured.visits(&select));
+            let all = measured.visits(&select);
+            // Losses count at any load.
+            visits.push(if matches!(self.rule, Rule::Uncounted) { all } else { all.of_sent_load() });
         }
         Group { label: over.label(), names, visits }
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::disturbed::{are_disturbed, is_disturbed_besides_speed};
 use crate::reproduction::measured::Done;
 use crate::reproduction::measured::visits::Visits;
+use crate::reproduction::testable::answer_without_load;
 use crate::reproduction::{Answer, ClaimEvidence, Judgement};
 use crate::sustained::is_published_load_sent;
 use capbench_model::statistics::least_by_chance;
@@ -75,6 +76,7 @@ pub(crate) fn judgement(claim: &str, answer: RuleAnswer<'_>) -> JudgedClaim {
     if !short.is_empty() {
         let all_trials = judgement.trials.len();
         let withdraws = withdraw(judgement);
+        judgement.answer = answer_without_load(short.len(), all_trials);
         judgement.evidence.push(ClaimEvidence::LoadNotReached { trials: short.len(), all_trials, withdraws });
     }
     judged

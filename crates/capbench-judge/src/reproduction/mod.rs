@@ -17,6 +17,7 @@ pub mod measured;
 mod outcome;
 mod quantity;
 mod table_note;
+mod testable;
 
 pub use claim::Claim;
 pub use claim_text::{ClaimText, ClaimValue, Undecided};

@@ -10,6 +10,7 @@ use capbench_report::sentences::claim_words;
 const HOLDS: Answer = Answer::Holds;
 const CHANGED: Answer = Answer::Changed;
 const INCONCLUSIVE: Answer = Answer::Inconclusive;
+const UNTESTABLE: Answer = Answer::NotTestable;
 
 /// The same path with these methods in the place of those of the same names.
 fn path_with(replaced: Vec<SimulatedMethod>, names: &[&str]) -> SimulatedLaboratory {
@@ -126,10 +127,8 @@ fn the_wire_is_sustained_down_to_the_size_that_the_method_sustains() {
 #[test]
 fn versions_of_the_ring_are_distinguished_only_where_they_differ() {
     let alike = ["packet-v1", "packet-v2", "packet-v3"].map(|name| SimulatedMethod::new(name, 2e6)).to_vec();
-    for (visits, methods, answer) in
-        [(2, methods(), HOLDS), (2, alike.clone(), CHANGED), (1, alike, INCONCLUSIVE)]
-    {
-        expect("loke-2011", visits, &mut path(methods), &[("TPACKET_V1 drops", &[answer])]);
+    for (methods, answer) in [(methods(), HOLDS), (alike, CHANGED)] {
+        expect("loke-2011", 2, &mut path(methods), &[("TPACKET_V1 drops more", &[answer])]);
     }
 }
 
@@ -150,7 +149,7 @@ fn a_ring_with_room_for_the_whole_trial_shows_nothing_about_loss() {
     let deep = |name, capacity| SimulatedMethod::new(name, capacity).room(Room::Frames(100_000_000));
     let mut rings = path_with(vec![deep("packet-v3", 1e6)], &["packet-v3"]);
     let (buffered, _) = run("loke-2011", 2, &mut rings);
-    let judged = judgements(&buffered, "TPACKET_V1 drops");
+    let judged = judgements(&buffered, "TPACKET_V3 drops");
     assert_eq!(judged[0].answer, INCONCLUSIVE, "{judged:?}");
     let [ClaimEvidence::Figures(text), ..] = judged[0].evidence.as_slice() else { panic!("{judged:?}") };
     let is_buffered = |value: &ClaimValue| *value == ClaimValue::Undecided { why: Undecided::Buffered };
@@ -173,7 +172,7 @@ fn a_ring_with_room_for_the_whole_trial_shows_nothing_about_loss() {
     assert_eq!(answers(&stack, "more packets lead to fewer"), [CHANGED], "{:#?}", stack.findings);
     // Where a deep buffer makes no difference, it is no objection.
     let (enough, _) = run("loke-2011", 2, &mut path_with(vec![deep("packet-v3", 2e6)], &["packet-v3"]));
-    assert_eq!(answers(&enough, "TPACKET_V1 drops"), [HOLDS]);
+    assert_eq!(answers(&enough, "TPACKET_V3 drops"), [HOLDS]);
 }
 
 #[test]
@@ -181,14 +180,18 @@ fn versions_of_the_ring_have_to_be_as_good_and_as_bad_as_the_claim_says() {
     let of = |v1: f64, v3: f64| {
         let both = vec![SimulatedMethod::new("packet-v1", v1), SimulatedMethod::new("packet-v3", v3)];
         let (reproduction, _) = run("loke-2011", 2, &mut path_with(both, &["packet-v1", "packet-v3"]));
-        answers(&reproduction, "TPACKET_V1 drops")
+        [
+            answers(&reproduction, "TPACKET_V3 drops next to nothing"),
+            answers(&reproduction, "TPACKET_V1 drops more"),
+        ]
+        .concat()
     };
     // 1,500,000 packets/s come.
-    assert_eq!(of(600_000.0, 675_000.0), [CHANGED], "V1 loses 60 % and V3 55 %");
-    assert_eq!(of(800_000.0, 1_499_000.0), [HOLDS]);
-    assert_eq!(of(800_000.0, 1_498_000.0), [CHANGED]);
-    assert_eq!(of(1_484_000.0, 1_600_000.0), [HOLDS]);
-    assert_eq!(of(1_486_000.0, 1_600_000.0), [CHANGED]);
+    assert_eq!(of(600_000.0, 675_000.0), [CHANGED, HOLDS], "V1 loses 60 % and V3 55 %");
+    assert_eq!(of(800_000.0, 1_499_000.0), [HOLDS, HOLDS]);
+    assert_eq!(of(800_000.0, 1_498_000.0), [CHANGED, HOLDS]);
+    assert_eq!(of(1_484_000.0, 1_600_000.0), [HOLDS, HOLDS]);
+    assert_eq!(of(1_486_000.0, 1_600_000.0), [HOLDS, CHANGED]);
 }
 
 #[test]
@@ -218,25 +221,25 @@ fn a_ring_that_is_worse_than_the_socket_is_hardly_better() {
 }
 
 #[test]
-fn lengthy_loads_that_were_not_reached_leave_open_what_becomes_of_them() {
+fn lengthy_claims_about_loads_that_the_generator_usually_does_not_reach_cannot_be_tested() {
     let weak = || SimulatedLaboratory::new(50_000.0, methods());
     let (livelock, _) = run("deri-2004", 2, &mut weak());
     let judged = judgements(&livelock, "captures next to nothing");
-    assert_eq!(judged[0].answer, INCONCLUSIVE);
+    assert_eq!(judged[0].answer, UNTESTABLE);
     let not_reached = ClaimEvidence::LoadNotReached { trials: 6, all_trials: 6, withdraws: true };
     assert!(judged[0].evidence.contains(&not_reached), "{judged:?}");
     let (small, _) = run("libtrace-2012", 2, &mut weak());
     assert_eq!(
         answers(&small, "without reporting"),
-        [INCONCLUSIVE],
+        [UNTESTABLE],
         "nothing was lost of what was not offered"
     );
-    assert_eq!(answers(&small, "more than 8 ring frames"), [INCONCLUSIVE]);
+    assert_eq!(answers(&small, "more than 8 ring frames"), [UNTESTABLE]);
     let (work, _) = run("dain-2004", 4, &mut weak());
-    assert_eq!(answers(&work, "At 167,000 packets/s with normal libpcap"), [INCONCLUSIVE]);
+    assert_eq!(answers(&work, "At 167,000 packets/s with normal libpcap"), [UNTESTABLE]);
     let (cesnet, _) = run("cesnet-2008", 2, &mut weak());
     for words in ["captures less with the application", "more packets lead to fewer", "IMIX at 1 Gbit/s"] {
-        assert_eq!(answers(&cesnet, words), [INCONCLUSIVE], "{words}");
+        assert_eq!(answers(&cesnet, words), [UNTESTABLE], "{words}");
     }
 }
 
@@ -253,5 +256,5 @@ fn lengthy_bigger_rings_are_judged_by_read_frames_where_some_are_lost() {
     assert_eq!(answer, HOLDS, "4096 slots capture more of a trial and take no more: {text}");
     assert!(text.contains("256 slots") && text.contains("1700 of his loops"), "{text}");
     let (answer, text) = of(5e6);
-    assert_eq!(answer, Answer::NotTestable, "{text}");
+    assert_eq!(answer, UNTESTABLE, "{text}");
 }

@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
-use super::testable::answer_without_loss;
 use super::{Cases, Claim, Group, all_visits};
 use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::limit::Limit;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::{Order, PossibleOrders, Visits};
+use crate::reproduction::testable::answer_without_loss;
 use crate::reproduction::{Answer, ClaimEvidence, ClaimText, ClaimValue};
 
 /// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
@@ -63,8 +63,8 @@ struct Compared<'g> {
     at: &'g str,
     /// The orders that the visits do not exclude.
     orders: PossibleOrders,
-    /// The order of the medians.
-    order_of_medians: Order,
+    /// The order of the typical values.
+    order_of_typical: Order,
     /// Whether the order is as the claim has it; `None` if the visits do not show it.
     confirms: Option<bool>,
     /// Whether the generator did not reach the load.
@@ -74,10 +74,10 @@ struct Compared<'g> {
 }
 
 impl Compared<'_> {
-    /// The order that the text names: of the medians, if the visits leave two.
+    /// The order that the text names: of the typical values, if the visits leave two.
     fn named_order(&self) -> Option<Order> {
         self.confirms?;
-        Some(self.orders.only().unwrap_or(self.order_of_medians))
+        Some(self.orders.only().unwrap_or(self.order_of_typical))
     }
 
     /// Whether a test decides, and not that all visits of one are on one side of those of the other.
@@ -119,7 +119,7 @@ impl Compare {
                 compared.push(Compared {
                     at: &group.label,
                     orders,
-                    order_of_medians: self.order_of_medians(first, other),
+                    order_of_typical: self.order_of_typical(first, other),
                     confirms: orders.is_one_of(&self.holds),
                     is_short,
                     overlap: self.by.iter().any(|figure| first.overlap(other, *figure)),
@@ -168,15 +168,16 @@ impl Compare {
 
     /// Smaller differences of a figure count as none.
     fn margin_of(&self, first: &Visits<'_>, other: &Visits<'_>, figure: Figure) -> f64 {
-        let first_median = first.median(figure).unwrap_or_default();
-        let other_median = other.median(figure).unwrap_or_default();
-        self.margin + self.part * first_median.max(other_median) + self.part_of_first * first_median
+        let first_value = first.typical(figure).unwrap_or_default();
+        let other_value = other.typical(figure).unwrap_or_default();
+        self.margin + self.part * first_value.max(other_value) + self.part_of_first * first_value
     }
 
-    /// The order of the medians of the first figure.
-    fn order_of_medians(&self, first: &Visits<'_>, other: &Visits<'_>) -> Order {
+    /// The order of the typical values of the first figure.
+    fn order_of_typical(&self, first: &Visits<'_>, other: &Visits<'_>) -> Order {
         let Some(&figure) = self.by.first() else { return Order::Alike };
-        let difference = first.median(figure).unwrap_or_default() - other.median(figure).unwrap_or_default();
+        let difference =
+            first.typical(figure).unwrap_or_default() - other.typical(figure).unwrap_or_default();
         let margin = self.margin_of(first, other, figure);
         if difference > margin {
             Order::Above

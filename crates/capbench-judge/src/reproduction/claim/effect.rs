@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::testable::answer_without_loss;
+use crate::reproduction::testable::answer_without_loss;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use serde::Deserialize;

@@ -9,6 +9,7 @@ use crate::reproduction::measured::figure::Figure;
 use crate::reproduction::measured::limit::Limit;
 use crate::reproduction::measured::text::TextValues;
 use crate::reproduction::measured::visits::Visits;
+use crate::reproduction::testable::answer_without_load;
 use crate::reproduction::{Answer, ClaimEvidence, ClaimValue, Quantity, Undecided};
 
 /// Packet loss begins at one of the points that the claim is `over`.
@@ -43,7 +44,7 @@ impl Onset {
         let mut visits = all_visits(groups);
         let begins = self.begins(&visits);
         let Begins { clean_before, lossy_from } = begins;
-        let (answer, case) = self.answer(groups, begins, visits.len());
+        let (mut answer, case) = self.answer(groups, begins, visits.len());
         // The point that the text names: the first with loss, or where it is open, the first that is not clean.
         let point = match lossy_from {
             Some(lossy) if case != "open" => lossy,
@@ -63,6 +64,10 @@ impl Onset {
         let mut values = TextValues::from_operands(&visits).with("clean", last_clean);
         let from = values.text(claim.says(if last_clean.is_empty() { "nowhere" } else { "from" }));
         let is_short = self.next_only && visits_there.fell_short();
+        let why = self.why_undecided(&visits_there);
+        if answer == Answer::Inconclusive && why == Undecided::LoadNotReached {
+            answer = answer_without_load(visits_there.short_of_load(), visits_there.trials.len());
+        }
         let captured = visits_there.median(Figure::Captured).unwrap_or_default();
         let loops: f64 = label(groups, point).parse().unwrap_or_default();
         let values = values
@@ -70,7 +75,7 @@ impl Onset {
             .with("at", label(groups, point))
             .with("us", ClaimValue::WorkTime { ns: loops * step.map_or(0.0, |step| step.loop_ns) })
             .with("captured", ClaimValue::Figure { quantity: Quantity::Captured, value: captured })
-            .with("why", ClaimValue::Undecided { why: self.why_undecided(&visits_there) })
+            .with("why", ClaimValue::Undecided { why })
             .with("short", if is_short { claim.says("short") } else { "" });
         let evidence = ClaimEvidence::Figures(claim.text_without_names(case, values));
         let decided_by_test = visits.iter().any(|point| point.are_on_both_sides(is_lossy, Figure::Captured));

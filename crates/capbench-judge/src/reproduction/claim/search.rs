@@ -21,7 +21,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// The claim holds if it is true at all points but one. Points that the step of the searches left out on this host do not count.
+    /// The claim holds if it is true at all points but one, and two contrary points refute it. Points that the step of the searches left out on this host do not count.
     pub(super) fn judge(&self, claim: &Claim, measured: &MeasuredSteps<'_>) -> JudgedClaim {
         let points = measured.step_facts(&self.of).map_or(&[][..], |step| &step.points_here[..]);
         let searched: Vec<&Select> =
@@ -49,7 +49,7 @@ impl Search {
             .with("decided", ClaimValue::count((cases.confirming + cases.contrary) as u64))
             .with("searched", ClaimValue::count(cases.all as u64));
         let text = claim.text_without_names("all", values);
-        let answer = cases.answer(1, None);
+        let answer = cases.answer(1, Some(2));
         let mut judged = claim.judgement(RuleAnswer {
             answer,
             evidence: ClaimEvidence::Figures(text),

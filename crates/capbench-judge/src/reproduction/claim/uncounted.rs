@@ -4,6 +4,7 @@ use super::{Claim, Group, all_visits};
 use crate::reproduction::judging::{Chance, RuleAnswer};
 use crate::reproduction::measured::text::{TextValues, buffered_share};
 use crate::reproduction::measured::visits::Visits;
+use crate::reproduction::testable::answer_without_load;
 use crate::reproduction::{Answer, ClaimEvidence, ClaimValue};
 use crate::thresholds::UNCOUNTED_LOSS_SHARE;
 use capbench_model::ledger::LostAt;
@@ -66,9 +67,15 @@ fn found(losses: &Losses, visits: &[Visits<'_>]) -> Found {
         return Found { answer, case: "uncounted" };
     }
     if losses.lost == 0 {
-        // If the buffers contained more than a few frames when sending ended, a longer trial could lose some.
-        let is_buffered = buffered_share(visits).is_some();
-        let answer = if is_buffered { Answer::Inconclusive } else { Answer::Changed };
+        let short = visits.iter().map(Visits::short_of_load).sum();
+        let answer = if short > 0 {
+            answer_without_load(short, visits.iter().map(|visits| visits.trials.len()).sum())
+        } else if buffered_share(visits).is_some() {
+            // If the buffers contained more than a few frames when sending ended, a longer trial could lose some.
+            Answer::Inconclusive
+        } else {
+            Answer::Changed
+        };
         return Found { answer, case: "lossless" };
     }
     Found { answer: Answer::Changed, case: "counted" }

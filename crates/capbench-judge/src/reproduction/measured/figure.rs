@@ -104,6 +104,11 @@ impl Figure {
         }
     }
 
+    /// Whether noise only adds to it, as to all CPU times.
+    pub(crate) fn is_raised_by_noise(self) -> bool {
+        matches!(self, Self::ApplicationLoad | Self::KernelLoad | Self::WholeLoad | Self::PacketNs)
+    }
+
     /// Whether it counts captured frames, including those only buffered when sending ended.
     pub fn counts_buffered(self) -> bool {
         matches!(self, Self::Captured | Self::CapturedPps | Self::CapturedBps | Self::Seen)

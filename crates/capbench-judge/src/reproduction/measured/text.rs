@@ -1,4 +1,4 @@
-//! The values that texts of claims name: medians of the compared visits, notes about them, and what a rule found.
+//! The values that texts of claims name: typical figures of the compared visits, notes about them, and what a rule found.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::reproduction::claim_text::names_in;
 use crate::reproduction::{ClaimText, ClaimValue};
 use crate::thresholds::BUFFERED_SHARE;
 
-/// The values that a text can name: `{0.captured}`, a median of the first operand; `{buffered}` and `{slowed}`; those of the rule.
+/// The values that a text can name: `{0.captured}`, a typical figure of the first operand; `{buffered}` and `{slowed}`; those of the rule.
 pub(crate) struct TextValues<'v, 'm> {
     operands: &'v [Visits<'m>],
     of_rule: BTreeMap<&'static str, ClaimValue>,
@@ -50,7 +50,7 @@ impl<'v, 'm> TextValues<'v, 'm> {
         let (operand, figure) = name.split_once('.')?;
         let operand: usize = operand.parse().ok()?;
         let figure = Figure::named(figure)?;
-        match self.operands.get(operand).and_then(|visits| visits.median(figure)) {
+        match self.operands.get(operand).and_then(|visits| visits.typical(figure)) {
             Some(value) => Some(ClaimValue::Figure { quantity: figure.quantity(), value }),
             None => {
                 self.missing.get_or_insert(operand);

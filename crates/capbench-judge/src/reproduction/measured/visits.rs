@@ -8,7 +8,8 @@ use super::figure::{Figure, buffered};
 use crate::disturbed::is_disturbed_besides_speed;
 use crate::reproduction::{Cell, TableNote, Undecided};
 use crate::sustained::is_published_load_sent;
-use crate::thresholds::{ADVISED_VISITS, BUFFERED_SHARE};
+use crate::thresholds::{ADVISED_VISITS, BUFFERED_SHARE, LEAST_DISTURBED_VISITS};
+use capbench_model::statistics::counts::{Hits, as_few};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::{median, ranks};
 use capbench_model::thresholds::FALSE_ALARMS;
@@ -101,6 +102,13 @@ impl<'t> Visits<'t> {
         Self { trials: if are_enough { undisturbed } else { valid } }
     }
 
+    /// Those whose load was sent, if they are as many as exclude chance; else all.
+    pub(crate) fn of_sent_load(self) -> Self {
+        let sent: Vec<_> =
+            self.trials.iter().copied().filter(|trial| is_published_load_sent(trial)).collect();
+        if sent.len() >= ADVISED_VISITS as usize { Self { trials: sent } } else { self }
+    }
+
     /// Numbers of the trials.
     pub(crate) fn numbers(&self) -> Vec<u32> {
         self.trials.iter().map(|trial| trial.number).collect()
@@ -114,6 +122,17 @@ impl<'t> Visits<'t> {
     /// The median of a figure; `None` if a trial does not know it.
     pub(crate) fn median(&self, figure: Figure) -> Option<f64> {
         median(self.values(figure))
+    }
+
+    /// What a figure is where noise changes it least: its lower quartile if noise only adds to it, else its median. `None` if a trial
+    /// does not know it.
+    pub(crate) fn typical(&self, figure: Figure) -> Option<f64> {
+        if !figure.is_raised_by_noise() {
+            return self.median(figure);
+        }
+        let mut values = self.values(figure);
+        values.sort_by(f64::total_cmp);
+        values.get(lowest(values.len()).checked_sub(1)?).copied()
     }
 
     /// A figure as a table cell, marked if the generator or buffers affect it, "at least" if the kernel only samples it.
@@ -139,7 +158,12 @@ impl<'t> Visits<'t> {
 
     /// Whether the generator did not reach the load in a trial.
     pub(crate) fn fell_short(&self) -> bool {
-        self.trials.iter().any(|trial| !is_published_load_sent(trial))
+        self.short_of_load() > 0
+    }
+
+    /// Trials in which the generator did not reach the load.
+    pub(crate) fn short_of_load(&self) -> usize {
+        self.trials.iter().filter(|trial| !is_published_load_sent(trial)).count()
     }
 
     /// The largest share of the sent frames that was still buffered when sending ended; 0 if unknown.
@@ -171,19 +195,23 @@ impl<'t> Visits<'t> {
 
     /// Compares a figure with that of other trials. Differences below `margin` count as none.
     pub(crate) fn against(&self, other: &Visits<'_>, figure: Figure, margin: f64) -> PossibleOrders {
-        possible_orders(&self.values(figure), &other.values(figure), margin)
+        let by_chance = if figure.is_raised_by_noise() { by_chance_less_of_lowest } else { by_chance_above };
+        possible_orders(&self.values(figure), &other.values(figure), margin, by_chance)
     }
 }
 
+/// The two-sided probability that chance puts the first values so far above the second ones with a margin.
+type ByChance = fn(&[f64], &[f64], f64) -> f64;
+
 /// Compares visits. One visit each proves nothing: the effect of chance is unknown then.
-fn possible_orders(first: &[f64], second: &[f64], margin: f64) -> PossibleOrders {
+fn possible_orders(first: &[f64], second: &[f64], margin: f64, by_chance: ByChance) -> PossibleOrders {
     if first.len() < 2 || second.len() < 2 {
         return PossibleOrders::ANY;
     }
-    if is_above(first, second, margin) {
+    if is_above(first, second, margin, by_chance) {
         return PossibleOrders::just(Order::Above);
     }
-    if is_above(second, first, margin) {
+    if is_above(second, first, margin, by_chance) {
         return PossibleOrders::just(Order::Below);
     }
     let all: Vec<f64> = first.iter().chain(second).copied().collect();
@@ -194,24 +222,44 @@ fn possible_orders(first: &[f64], second: &[f64], margin: f64) -> PossibleOrders
     }
     // What is above the other one less the margin is not below it by more.
     PossibleOrders {
-        above: by_chance_above(second, first, -margin) > FALSE_ALARMS,
-        below: by_chance_above(first, second, -margin) > FALSE_ALARMS,
+        above: by_chance(second, first, -margin) > FALSE_ALARMS,
+        below: by_chance(first, second, -margin) > FALSE_ALARMS,
         alike: true,
     }
 }
 
 /// Whether values are above others by more than a margin: each above each, or more of them than chance explains.
-fn is_above(higher: &[f64], lower: &[f64], margin: f64) -> bool {
+fn is_above(higher: &[f64], lower: &[f64], margin: f64, by_chance: ByChance) -> bool {
     let least = higher.iter().copied().fold(f64::INFINITY, f64::min);
     let most = lower.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    least > most + margin || by_chance_above(higher, lower, margin) <= FALSE_ALARMS
+    least > most + margin || by_chance(higher, lower, margin) <= FALSE_ALARMS
 }
 
-/// The two-sided probability that chance puts values so far above others with a margin, by the rank test.
+/// By the rank test.
 fn by_chance_above(higher: &[f64], lower: &[f64], margin: f64) -> f64 {
     let raised: Vec<f64> = lower.iter().map(|value| value + margin).collect();
     let strata = [ranks::Stratum { low: lower.len(), high: higher.len() }];
     2.0 * ranks::by_chance(ranks::against(&raised, higher), &strata)
+}
+
+/// By how few of the higher values are among the lowest part of both (Fisher's exact test): noise that only adds to a figure, and in some
+/// visits much, hides in the others what the lowest show. Ties count as higher values.
+fn by_chance_less_of_lowest(higher: &[f64], lower: &[f64], margin: f64) -> f64 {
+    let mut all: Vec<(f64, bool)> = higher.iter().map(|value| (*value, false)).collect();
+    all.extend(lower.iter().map(|value| (value + margin, true)));
+    all.sort_by(|(one, is_lower), (other, is_other_lower)| {
+        one.total_cmp(other).then(is_lower.cmp(is_other_lower))
+    });
+    let lowest = &all[..lowest(all.len())];
+    let of_lower = lowest.iter().filter(|(_, is_lower)| *is_lower).count();
+    let few = Hits { hits: (lowest.len() - of_lower) as u32, of: higher.len() as u32 };
+    let many = Hits { hits: of_lower as u32, of: lower.len() as u32 };
+    2.0 * as_few(few, many)
+}
+
+/// How many of so many values are the lowest part of them.
+fn lowest(values: usize) -> usize {
+    (LEAST_DISTURBED_VISITS * values as f64).ceil() as usize
 }
 
 #[cfg(test)]
@@ -223,10 +271,12 @@ mod tests {
     use rand_core::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    use super::{Figure, Order, PossibleOrders, Visits, possible_orders};
+    use super::{
+        Figure, Order, PossibleOrders, Visits, by_chance_above, by_chance_less_of_lowest, possible_orders,
+    };
 
     fn order(first: &[f64], second: &[f64], margin: f64) -> Option<Order> {
-        possible_orders(first, second, margin).only()
+        possible_orders(first, second, margin, by_chance_above).only()
     }
 
     #[test]
@@ -235,12 +285,12 @@ mod tests {
         let first = [0.90, 0.91, 0.92, 0.93, 0.94, 0.95];
         let second = first.map(|value| value - 0.03);
         // The first is higher by 0.03, with a margin of 0.04.
-        let orders = possible_orders(&first, &second, 0.04);
+        let orders = possible_orders(&first, &second, 0.04, by_chance_above);
         assert_eq!(orders, PossibleOrders { above: true, alike: true, below: false });
         assert_eq!(orders.is_one_of(&[Above, Alike]), Some(true), "it is not below");
         assert_eq!(orders.is_one_of(&[Below]), Some(false));
         assert_eq!((orders.is_one_of(&[Above]), orders.is_one_of(&[Below, Alike])), (None, None));
-        let opposite = possible_orders(&second, &first, 0.04);
+        let opposite = possible_orders(&second, &first, 0.04, by_chance_above);
         assert_eq!(opposite.is_one_of(&[Above]), Some(false));
         assert_eq!(orders.or(opposite), PossibleOrders::ANY);
         assert_eq!(PossibleOrders::ANY.is_one_of(&[Above]), None);
@@ -287,20 +337,44 @@ mod tests {
     fn an_order_that_is_true_is_excluded_in_up_to_one_of_twenty_runs() {
         const ROUNDS: usize = 2000;
         let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
-        for (first, second, order) in [
-            (100.0, 100.0, Order::Alike),
-            (110.0, 100.0, Order::Alike),
-            (110.1, 100.0, Order::Above),
-            (100.0, 110.1, Order::Below),
-        ] {
+        for (by_chance, (first, second, order)) in
+            [by_chance_above, by_chance_less_of_lowest].into_iter().flat_map(|test| {
+                [
+                    (100.0, 100.0, Order::Alike),
+                    (110.0, 100.0, Order::Alike),
+                    (110.1, 100.0, Order::Above),
+                    (100.0, 110.1, Order::Below),
+                ]
+                .map(|case| (test, case))
+            })
+        {
             let mut excluded = 0;
             for _ in 0..ROUNDS {
                 let first = visits_around(&mut random, first);
                 let second = visits_around(&mut random, second);
-                excluded += usize::from(!possible_orders(&first, &second, 10.0).includes(order));
+                let orders = possible_orders(&first, &second, 10.0, by_chance);
+                excluded += usize::from(!orders.includes(order));
             }
             assert!(excluded <= ROUNDS / 20, "{first} and {second}: {excluded} of {ROUNDS}");
         }
+    }
+
+    /// Costs of 27 visits, of which a hypervisor slows this number.
+    fn costs(quiet: f64, slow: f64, slowed: usize) -> Vec<f64> {
+        (0..27).map(|nth| if nth < slowed { slow + nth as f64 } else { quiet + nth as f64 }).collect()
+    }
+
+    #[test]
+    fn the_lowest_costs_show_which_method_is_cheaper_though_most_visits_of_it_are_slowed() {
+        let cheap = costs(780.0, 1290.0, 15);
+        let dear = costs(1100.0, 1250.0, 9);
+        let order_of = |by_chance| possible_orders(&cheap, &dear, 55.0, by_chance).only();
+        assert_eq!(order_of(by_chance_less_of_lowest), Some(Order::Below));
+        assert_eq!(order_of(by_chance_above), None);
+        // Of nine visits each, the five lowest of both are enough, and the three lowest would not be.
+        let cheap = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 9.0];
+        let dear = [2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8];
+        assert_eq!(possible_orders(&cheap, &dear, 0.1, by_chance_less_of_lowest).only(), Some(Order::Below));
     }
 
     #[test]
