@@ -5,13 +5,19 @@ use capbench_model::trial::{TrialResult, Verdict};
 use crate::comparison::Comparison;
 use crate::rfc2544::{Ended, Tested};
 use crate::search::ranking::FirstPlace;
-use crate::search::{SearchOutcome, Status};
+use crate::search::{End, SearchOutcome, Status};
 use crate::sustained::is_delivered;
+
+/// Whether searches and tests of RFC 2544 ended by themselves, and not by their time or traffic.
+pub fn ended_by_themselves(searches: &[SearchOutcome], tests: &[Tested]) -> bool {
+    searches.iter().all(|search| search.ended == End::Complete)
+        && tests.iter().all(|tested| *tested.found.ended() == Ended::Complete)
+}
 
 /// What a run other than a soak measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurements<'r> {
-    /// Whether it ran to its end, and none of its searches and tests of RFC 2544 ended before theirs.
+    /// Whether it ran to its end; one that has no time of its own only if its searches and tests [`ended_by_themselves`].
     pub is_complete: bool,
     /// Whether its verdict names a method, or says that none sustains the load; `None` if its question is not which method to use.
     pub is_decided: Option<bool>,

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`worker_pool`] | passes batches to worker threads through bounded queues |
+//! | `own_places` | where packets are booked that a recording loses itself |
 //! | [`merge`] | merges several captures into one stream in time order |
 //! | [`mod@file`] | encodes and decodes the formats of capture files |
 //! | [`writing`] | writes encoded records to files |
@@ -28,6 +29,7 @@ pub mod file;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod merge;
+mod own_places;
 pub mod recording;
 pub mod replay;
 pub mod worker_pool;

@@ -25,9 +25,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use capbench_model::counters::Loss;
-use capbench_model::places::Place;
 
 use crate::error::{RecordError, Result};
+use crate::own_places;
 
 /// What happens to a batch when its queue is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -217,7 +217,7 @@ impl<B: Send + 'static> WorkerPool<B> {
                 }
             }
             let count = Some(counts.lost().frames);
-            Loss { place: Place::ApplicationQueue, count, source: source.into() }
+            Loss { place: own_places::WORKERS, count, source: source.into() }
         };
         self.counts_of(ports).into_iter().enumerate().map(line).collect()
     }

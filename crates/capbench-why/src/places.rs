@@ -94,7 +94,7 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&XdpProgram>, seconds: f6
     let mut all: Vec<_> = queue.map(|queue| queue.lost(others, traced)).into_iter().chain(of_card).collect();
     all.extend(rx_dropped::losses(counted, of_driver));
     all.push(of_sockets(sockets));
-    all.push(transmit::lost(traced));
+    all.push(transmit::lost(counted));
     for lost in &mut all {
         lost.per_s = lost.frames.map(|frames| frames as f64 / seconds);
     }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use capbench_model::trial::TrialResult;
+use capbench_model::trial::{TrialResult, Verdict};
 
 use super::{Class, Criteria, Tally, is_higher, is_of_method, missing_share};
 use crate::ratio::Ratio;
@@ -36,6 +36,13 @@ pub fn class_of_repeats(trials: &[&TrialResult], loss_ratio: f64) -> Class {
         (Class::Undecided, [single]) if is_of_method(single) => Class::Upper,
         (class, _) => class,
     }
+}
+
+/// Of two trials at maximum load, the one that shows a method's limit: that which lost less. The loss of the other one may be a stall of
+/// the host, which a second trial does not repeat.
+pub fn shows_limit(first: TrialResult, again: TrialResult) -> TrialResult {
+    let quality = |trial: &TrialResult| (trial.verdict == Verdict::Invalid, trial.sent_loss_ratio());
+    if quality(&again) < quality(&first) { again } else { first }
 }
 
 /// Whether a failed trial's loss is one that a search without an upper bound did not repeat: it is one of the trials of the search, or

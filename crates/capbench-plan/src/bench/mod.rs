@@ -25,7 +25,6 @@ mod searching;
 mod tests;
 mod time;
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -42,6 +41,7 @@ use capbench_judge::comparison::Pair;
 use capbench_judge::durations::whole_run;
 use capbench_judge::search::SearchOutcome;
 use capbench_judge::sustained::moments::has_small_loss;
+use capbench_judge::sustained::repeats::shows_limit;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
@@ -350,8 +350,7 @@ impl BenchPlan {
         Ok(())
     }
 
-    /// Runs a method at maximum load. A small loss can be a stall of the host, which a second trial does not repeat: if it loses
-    /// less, it is the one that shows the method's limit.
+    /// Runs a method at maximum load, and again after a small loss.
     fn overload(
         &self,
         setup: &Setup,
@@ -366,10 +365,9 @@ impl BenchPlan {
             return Ok(first);
         }
         let again = session.trial(setup, Load::Maximum, self.duration, Phase::BestEffort)?;
-        let quality = |trial: &TrialResult| (trial.verdict == Verdict::Invalid, trial.sent_loss_ratio());
-        Ok(first
-            .into_iter()
-            .chain(again)
-            .min_by(|one, other| quality(one).partial_cmp(&quality(other)).unwrap_or(Ordering::Equal)))
+        Ok(match (first, again) {
+            (Some(first), Some(again)) => Some(shows_limit(first, again)),
+            (first, again) => first.or(again),
+        })
     }
 }

@@ -19,6 +19,7 @@ use crate::file::{
     Booking, EarlierFiles, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics,
     LengthCounts, Lengths, LostAt, PacketFacts, RecordingPart, check_buffer, link_type_of, verbatim,
 };
+use crate::own_places;
 use crate::writing::{EncodeRecord, FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
 /// First and last records of a file: the statistics as last read.
@@ -73,11 +74,11 @@ impl Ends {
             let mut losses: Vec<_> = LostAt::of(&counted).collect();
             if *has_workers {
                 let lost = captures.iter().map(|capture| capture.gaps.frames()).sum();
-                let place = Place::ApplicationQueue.key().into();
+                let place = own_places::WORKERS.key().into();
                 losses.push(LostAt { place, booking: Booking::Own, count: Some(lost) });
             }
             losses.push(LostAt {
-                place: Place::Writer.key().into(),
+                place: own_places::WRITER.key().into(),
                 booking: Booking::Own,
                 count: Some(written.interfaces.get(number).map_or(0, |packets| packets.lost())),
             });

@@ -4,14 +4,13 @@ use capbench_host::links::LinkDeltas;
 use capbench_host::tracer::reasons::DropStage;
 use capbench_model::places::Place;
 
-use super::{Captured, Lost};
+use super::{Captured, Counted, Lost};
 use crate::judgement::Judgement;
 use crate::remedy::quoted;
-use crate::traced::Traced;
 
 /// Frames that tc and queueing disciplines drop in front of the captures.
-pub(super) fn lost(traced: Option<&Traced>) -> Lost {
-    let (frames, source) = match traced {
+pub(super) fn lost(counted: Counted<'_>) -> Lost {
+    let (frames, source) = match counted.traced {
         Some(traced) if traced.frames(DropStage::Transmit) > 0 => (
             Some(traced.frames(DropStage::Transmit)),
             format!("skb:kfree_skb: {}", traced.reasons(DropStage::Transmit)),

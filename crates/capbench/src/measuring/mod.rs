@@ -22,10 +22,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use capbench_dataset::{run_id, tables};
 use capbench_host::host_id;
+use capbench_judge::conclusive::ended_by_themselves;
 use capbench_judge::durations::Planned;
 use capbench_judge::livelock;
-use capbench_judge::rfc2544::Ended as TestEnded;
-use capbench_judge::search::End;
 use capbench_model::TrialError;
 use capbench_model::environment::{Difference, Environment};
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -79,8 +78,7 @@ pub trait Plan {
 
     /// Whether its results are what the plan requested, once it ran to its end.
     fn is_whole(&self, results: &Results) -> bool {
-        let searched = results.searches.iter().all(|search| search.ended == End::Complete);
-        searched && results.rfc2544.iter().all(|tested| *tested.found.ended() == TestEnded::Complete)
+        ended_by_themselves(&results.searches, &results.rfc2544)
     }
 
     /// Share of the frames that may be lost.
