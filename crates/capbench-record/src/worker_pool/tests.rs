@@ -97,7 +97,7 @@ fn a_batch_is_lost_at_a_full_queue_and_counts_there() {
     assert_eq!([(); 2].map(|()| starts.recv_timeout(PATIENCE).unwrap()).iter().sum::<usize>(), 1);
     (2..11).for_each(&mut give);
     let losses = pool.losses_of(&[0]);
-    assert!(losses.iter().all(|loss| loss.place == Place::ApplicationQueue));
+    assert!(losses.iter().all(|loss| loss.place == own_places::WORKERS));
     assert_eq!(losses.iter().map(|loss| loss.count).sum::<Option<u64>>(), Some(15));
     assert_eq!(losses[1].source.counter(), "worker 1: its queue of 2 batches was full");
     drop(open);
