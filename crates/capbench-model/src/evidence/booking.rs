@@ -26,12 +26,12 @@ impl Evidence {
             transmit,
             link_queue,
             self.path_entry(),
-            self.unless_method_counts(self.link_entry()),
+            self.link_entry(),
             self.driver_entry(),
             Entry::new(Place::Backlog, backlog, Source::Backlog(backlog_source)),
-            self.unless_method_counts(xdp),
+            xdp,
             self.stack_entry(unseen),
-            self.unless_method_counts(filter),
+            filter,
             self.entry_in_method(Place::FillRing),
             self.entry_in_method(Place::Ring),
             self.entry_in_method(Place::MethodQueue),
@@ -40,6 +40,7 @@ impl Evidence {
             self.verified_entry(Place::Truncated, self.truncated),
             self.verified_entry(Place::Corrupt, self.corrupt),
         ];
+        let entries = entries.into_iter().map(|entry| self.unless_method_counts(entry)).collect();
         Ledger::balance(self.sent, self.delivered, entries)
     }
 
@@ -51,12 +52,12 @@ impl Evidence {
         }
     }
 
-    /// A place inside the method: only the method can count its losses.
+    /// A place inside the method, which counts no losses there: only it can.
     fn entry_in_method(&self, place: Place) -> Entry {
-        self.unless_method_counts(match self.method.without.contains(&place) {
+        match self.method.without.contains(&place) {
             true => Entry::new(place, Some(0), Source::NotInMethod),
             false => Entry::new(place, None, Source::MethodReportsNone),
-        })
+        }
     }
 
     /// Losses on the way out: the interface's counters, and the losses that they miss.

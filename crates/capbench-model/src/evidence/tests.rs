@@ -54,6 +54,17 @@ fn every_ledger_has_the_places_of_the_table() {
 }
 
 #[test]
+fn what_a_method_counts_is_booked_at_its_place_also_where_the_kernel_counts() {
+    use Place::{Backlog, Driver, FillRing, Filter, Link, MethodQueue, Ring, Stack, Xdp};
+    for place in [Link, Driver, Backlog, Xdp, Stack, Filter, FillRing, Ring, MethodQueue] {
+        let mut evidence = quiet(1000, 993);
+        evidence.method.losses = vec![Loss { place, count: Some(7), source: "x".into() }];
+        let ledger = evidence.book();
+        assert_eq!((ledger.count(place), ledger.unexplained), (Some(7), 0), "{place:?}");
+    }
+}
+
+#[test]
 fn nothing_lost_leaves_nothing() {
     let ledger = quiet(1000, 1000).book();
     assert_eq!(ledger.unexplained, 0);
