@@ -296,6 +296,8 @@ capbench_model::thresholds! {
     REPRODUCTION_VISITS: u32 = 9, "visits",
         "a calculation: sign test, 2 x 10 x 0.5^9 = 0.039, and 2 x 9 x 0.5^8 = 0.070; each publication takes less than 15 minutes";
 
+    /// Visits of a point that are enough for a claim, without others that were disturbed or whose load was not sent.
+    ENOUGH_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
     /// The part of the visits of both sides that decides which CPU time is lower. Noise only adds to a CPU time, and on some hosts to that of
     /// most visits.
     LEAST_DISTURBED_VISITS: f64 = 0.25, "of the visits",

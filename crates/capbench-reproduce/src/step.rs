@@ -88,7 +88,8 @@ pub struct Step {
 }
 
 /// Rates at which hosts read frames, packets/s: a slow host, a typical one, and one that loses nothing.
-const TAKEN: [f64; 3] = [1e5, 6e5, 1e7];
+const TAKEN: [f64; 3] = [1e5, TYPICAL, 1e7];
+const TYPICAL: f64 = 6e5;
 /// The assumed maximum rate of the generator.
 const SUPPOSED_MAXIMUM: f64 = 1e6;
 
@@ -144,10 +145,19 @@ impl Step {
                     TAKEN.into_iter().map(|read_pps| rehearsed(cases, *visits, read_pps)).collect();
                 Ok(Spread::from_costs(costs?, quiet))
             }
-            Action::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
-                let estimate = search::estimate(plan)?;
-                Ok(sum.and(Spread { least: estimate.at_maximum, ..estimate.below }))
-            }),
+            Action::Searches(searches) => {
+                let mut sum = Spread::default();
+                for (_, plan) in searches {
+                    let estimate = search::estimate(plan)?;
+                    let median = if plan.maximum_pps.is_some_and(|most| most.get() <= TYPICAL) {
+                        estimate.at_maximum
+                    } else {
+                        estimate.below.median
+                    };
+                    sum = sum.and(Spread { least: estimate.at_maximum, median, ..estimate.below });
+                }
+                Ok(sum)
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use super::figure::{Figure, buffered};
 use crate::disturbed::is_disturbed_besides_speed;
 use crate::reproduction::{Cell, TableNote, Undecided};
 use crate::sustained::is_published_load_sent;
-use crate::thresholds::{ADVISED_VISITS, BUFFERED_SHARE, LEAST_DISTURBED_VISITS};
+use crate::thresholds::{BUFFERED_SHARE, ENOUGH_VISITS, LEAST_DISTURBED_VISITS};
 use capbench_model::statistics::counts::{Hits, as_few};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::{median, ranks};
@@ -98,7 +98,7 @@ impl<'t> Visits<'t> {
                 undisturbed.push(trial);
             }
         }
-        let are_enough = undisturbed.len() >= ADVISED_VISITS as usize;
+        let are_enough = undisturbed.len() >= ENOUGH_VISITS as usize;
         Self { trials: if are_enough { undisturbed } else { valid } }
     }
 
@@ -106,7 +106,7 @@ impl<'t> Visits<'t> {
     pub(crate) fn of_sent_load(self) -> Self {
         let sent: Vec<_> =
             self.trials.iter().copied().filter(|trial| is_published_load_sent(trial)).collect();
-        if sent.len() >= ADVISED_VISITS as usize { Self { trials: sent } } else { self }
+        if sent.len() >= ENOUGH_VISITS as usize { Self { trials: sent } } else { self }
     }
 
     /// Numbers of the trials.
