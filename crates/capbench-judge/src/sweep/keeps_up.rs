@@ -49,8 +49,8 @@ fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
     sent.count() as f64 >= SENT_POINT_TRIALS * reading.trials.len() as f64
 }
 
-/// Whether no visit lost a frame, and no buffer prevented a loss.
-pub(crate) fn keeps_up_in_every_visit(reading: &Reading) -> bool {
+/// Whether no visit lost a frame, and in the median of the visits no buffer prevented a loss.
+pub(crate) fn keeps_up_without_a_loss(reading: &Reading) -> bool {
     reading.is_clean() && !reading.falls_short()
 }
 

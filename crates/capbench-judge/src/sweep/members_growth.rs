@@ -2,7 +2,7 @@
 //! the fewest that a load needs.
 
 use super::contrasts::median_or_zero;
-use super::keeps_up::keeps_up_in_every_visit;
+use super::keeps_up::keeps_up_without_a_loss;
 use super::outcome::{Reading, sustained_pps};
 use super::scaling::{Needed, Scaling, Stop};
 use crate::limit::Limit;
@@ -38,7 +38,7 @@ impl MembersStep<'_> {
     /// Whether it read the whole load in every trial.
     fn reads_whole(&self, load_pps: f64) -> bool {
         let is_sent = is_rate_sent(self.reading.offered_pps.median, load_pps);
-        is_sent && keeps_up_in_every_visit(self.reading)
+        is_sent && keeps_up_without_a_loss(self.reading)
     }
 }
 

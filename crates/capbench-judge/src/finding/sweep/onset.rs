@@ -20,7 +20,7 @@ use super::point::{SweepPoint, SweepSeries, points_of};
 use super::{SweepFinding, found};
 use crate::finding::Found;
 use crate::limit::is_generator_limit;
-use crate::sweep::keeps_up::{first_lossy, keeps_up_in_every_visit};
+use crate::sweep::keeps_up::{first_lossy, keeps_up_without_a_loss};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 
 /// Loss that begins at a point of an ordered axis.
@@ -160,7 +160,7 @@ fn last_point(swept: &Swept<'_>, last: &Reading) -> LastPoint {
 /// Where loss ends, and whether the method keeps up there. The first reading has loss.
 fn loss_ends(swept: &Swept<'_>, readings: &[Reading]) -> Option<LossEnds> {
     let first_clean = first_of_the_tail(readings, Reading::is_clean)?;
-    let first_kept_up = first_of_the_tail(readings, keeps_up_in_every_visit);
+    let first_kept_up = first_of_the_tail(readings, keeps_up_without_a_loss);
     let is_kept_up_with = first_kept_up.is_some_and(|kept_up| kept_up.point == first_clean.point);
     Some(LossEnds {
         from: SweepPoint::of_reading(swept.outcome, first_clean),
