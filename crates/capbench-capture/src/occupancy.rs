@@ -31,9 +31,9 @@ impl Occupancy {
         self.used == 0
     }
 
-    /// Whether a quarter of the room is free, and more than one unit: the kernel needs one for the next frames.
-    pub fn has_room(self) -> bool {
-        self.of - self.used > (self.of / 4).max(1)
+    /// Whether more than one of so many parts of the room is free, and more than one unit: the kernel needs one for the next frames.
+    pub fn has_free_part(self, parts: u64) -> bool {
+        self.of - self.used > (self.of / parts).max(1)
     }
 
     /// The fuller of two.
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn room_is_a_quarter_and_more_than_one() {
         let most_with_room =
-            |of: u64| (0..=of).rev().find(|&used| Occupancy::new(used, of).unwrap().has_room());
+            |of: u64| (0..=of).rev().find(|&used| Occupancy::new(used, of).unwrap().has_free_part(4));
         assert_eq!(
             [1, 2, 3, 4, 8, 64].map(most_with_room),
             [None, Some(0), Some(1), Some(2), Some(5), Some(47)]

@@ -1,5 +1,5 @@
 //! Every number that decides what trials mean, or which trial runs next. capbench-model has those that decide what one trial is
-//! worth, in a table of the same form.
+//! worth, in a table of the same form. Numbers of one claim of a publication are with it, in capbench-reproduce.
 //!
 //! A row: why, as its comment; name, type, value; unit; source. A source is a standard, a constant of the kernel, a
 //! calculation, or what was measured (`docs/evidence`). "a choice" says what it weighs.

@@ -17,6 +17,7 @@ use capbench_judge::reproduction::measured::StepFacts;
 use capbench_judge::search::{Goal, Ratio, SearchPlan, Strategy, Width};
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::softirqs::SoftirqTiming;
 use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 use capbench_plan::sweep::{Axis, Point, Probe, RingSize, SweepPlan};
@@ -62,6 +63,8 @@ pub(crate) struct StepPlan {
     slots: Option<u32>,
     /// A ring of this number of 1 MiB blocks.
     blocks: Option<u64>,
+    /// Whether a claim is about CPU time at maximum load: where others use the CPUs, only timed softirqs show it.
+    times_softirqs: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -165,6 +168,9 @@ impl StepPlan {
     /// The common properties of all its trials.
     fn base(&self, conditions: &Conditions) -> Result<Setup> {
         let mut setup = Setup { placement: PlacementChoice::Same, ..conditions.base.clone() };
+        if self.times_softirqs {
+            setup.softirqs = SoftirqTiming::EveryTrial;
+        }
         if let Some(sizes) = &self.sizes {
             setup.sizes = sizes.parse()?;
         }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use capbench_capture::capture::{Batch, Capture, OwnedBatch, Taker};
 use capbench_capture::error::{CaptureError, Result};
-use capbench_capture::occupancy::Occupancy;
 use capbench_model::counters::LossMark;
 use capbench_model::running::TimeSource;
 use capbench_sys::packet::{Block, Frame, PacketType};
@@ -184,8 +183,11 @@ impl Consumer for Alone<'_> {
     }
 }
 
-/// Decides whether to leave frames in the ring for a moment, because the writer would drop them now. A quarter of the ring stays
-/// free for frames that arrive until the next check. If the ring is fuller, frames are read, and lost at the writer.
+/// One of so many parts of the ring stays free for frames that arrive until the next check.
+const FREE_PART: u64 = 4;
+
+/// Decides whether to leave frames in the ring for a moment, because the writer would drop them now. If less than [`FREE_PART`] of it is
+/// free, frames are read, and lost at the writer.
 #[derive(Clone, Copy, Debug)]
 struct HoldUp {
     /// Absent if frames cannot wait.
@@ -216,7 +218,7 @@ impl HoldUp {
             self.unasked -= 1;
             return false;
         }
-        if capture.fill().is_some_and(Occupancy::has_room) {
+        if capture.fill().is_some_and(|fill| fill.has_free_part(FREE_PART)) {
             return recorder.stays_short(MOMENT);
         }
         self.unasked = takes - 1;

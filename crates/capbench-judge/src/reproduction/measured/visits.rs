@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use super::figure::{Figure, buffered};
-use crate::disturbed::is_disturbed_besides_speed;
+use crate::disturbed::{are_disturbed, is_disturbed_besides_speed};
 use crate::reproduction::{Cell, TableNote, Undecided};
 use crate::sustained::is_published_load_sent;
 use crate::thresholds::{BUFFERED_SHARE, ENOUGH_VISITS, LEAST_DISTURBED_VISITS};
@@ -119,6 +119,17 @@ impl<'t> Visits<'t> {
         self.trials.iter().map(|trial| figure.value_in(trial)).collect::<Option<_>>().unwrap_or_default()
     }
 
+    /// The values of a figure that are compared. Where a minority of the trials does not know a figure to which noise only adds, noise has
+    /// added any amount.
+    fn compared(&self, figure: Figure) -> Vec<f64> {
+        let values: Vec<Option<f64>> = self.trials.iter().map(|trial| figure.value_in(trial)).collect();
+        let unknown = values.iter().filter(|value| value.is_none()).count();
+        if !figure.is_raised_by_noise() || are_disturbed(unknown, values.len()) {
+            return self.values(figure);
+        }
+        values.into_iter().map(|value| value.unwrap_or(f64::INFINITY)).collect()
+    }
+
     /// The median of a figure; `None` if a trial does not know it.
     pub(crate) fn median(&self, figure: Figure) -> Option<f64> {
         median(self.values(figure))
@@ -130,7 +141,7 @@ impl<'t> Visits<'t> {
         if !figure.is_raised_by_noise() {
             return self.median(figure);
         }
-        let mut values = self.values(figure);
+        let mut values = self.compared(figure);
         values.sort_by(f64::total_cmp);
         values.get(lowest(values.len()).checked_sub(1)?).copied()
     }
@@ -177,8 +188,8 @@ impl<'t> Visits<'t> {
 
     /// Whether a visit is above one of the other trials, and a visit is below one of them.
     pub(crate) fn overlap(&self, other: &Visits<'_>, figure: Figure) -> bool {
-        let first = self.values(figure);
-        let second = other.values(figure);
+        let first = self.compared(figure);
+        let second = other.compared(figure);
         let contrary = ranks::against(&first, &second);
         contrary > 0 && contrary < first.len() * second.len()
     }
@@ -196,7 +207,7 @@ impl<'t> Visits<'t> {
     /// Compares a figure with that of other trials. Differences below `margin` count as none.
     pub(crate) fn against(&self, other: &Visits<'_>, figure: Figure, margin: f64) -> PossibleOrders {
         let by_chance = if figure.is_raised_by_noise() { by_chance_less_of_lowest } else { by_chance_above };
-        possible_orders(&self.values(figure), &other.values(figure), margin, by_chance)
+        possible_orders(&self.compared(figure), &other.compared(figure), margin, by_chance)
     }
 }
 
@@ -371,6 +382,12 @@ mod tests {
         let order_of = |by_chance| possible_orders(&cheap, &dear, 55.0, by_chance).only();
         assert_eq!(order_of(by_chance_less_of_lowest), Some(Order::Below));
         assert_eq!(order_of(by_chance_above), None);
+        // A cost that is unknown was raised by noise.
+        let unknown = costs(780.0, f64::INFINITY, 12);
+        assert_eq!(
+            possible_orders(&unknown, &dear, 55.0, by_chance_less_of_lowest).only(),
+            Some(Order::Below)
+        );
         // Of nine visits each, the five lowest of both are enough, and the three lowest would not be.
         let cheap = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 9.0];
         let dear = [2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8];
