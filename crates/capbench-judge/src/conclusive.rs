@@ -17,7 +17,7 @@ pub fn ended_by_themselves(searches: &[SearchOutcome], tests: &[Tested]) -> bool
 /// What a run other than a soak measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurements<'r> {
-    /// Whether it ran to its end; one that has no time of its own only if its searches and tests [`ended_by_themselves`].
+    /// Whether it ran to its end: a bench when its time is over, another run if its searches and tests [`ended_by_themselves`].
     pub is_complete: bool,
     /// Whether its verdict names a method, or says that none sustains the load; `None` if its question is not which method to use.
     pub is_decided: Option<bool>,

@@ -183,7 +183,7 @@ impl Consumer for Alone<'_> {
     }
 }
 
-/// One of so many parts of the ring stays free for frames that arrive until the next check.
+/// A quarter of the ring stays free for frames that arrive until the next check: one part of this number of parts.
 const FREE_PART: u64 = 4;
 
 /// Decides whether to leave frames in the ring for a moment, because the writer would drop them now. If less than [`FREE_PART`] of it is

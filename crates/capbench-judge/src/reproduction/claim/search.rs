@@ -21,7 +21,8 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// The claim holds if it is true at all points but one, and two contrary points refute it. Points that the step of the searches left out on this host do not count.
+    /// The claim holds if it is true at all points but one, and two contrary points refute it. Points that the step of the searches left
+    /// out on this host do not count.
     pub(super) fn judge(&self, claim: &Claim, measured: &MeasuredSteps<'_>) -> JudgedClaim {
         let points = measured.step_facts(&self.of).map_or(&[][..], |step| &step.points_here[..]);
         let searched: Vec<&Select> =
