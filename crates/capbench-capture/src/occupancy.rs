@@ -31,6 +31,11 @@ impl Occupancy {
         self.used == 0
     }
 
+    /// Whether there is no room for a frame.
+    pub fn is_full(self) -> bool {
+        self.used == self.of
+    }
+
     /// Whether more than one of so many parts of the room is free, and more than one unit: the kernel needs one for the next frames.
     pub fn has_free_part(self, parts: u64) -> bool {
         self.of - self.used > (self.of / parts).max(1)

@@ -2,8 +2,8 @@
 //!
 //! | file | which frames of a counter are lost |
 //! |---|---|
-//! | `veth_queue` | in tx_dropped of a veth's peer: those of its queue, and those of the stack |
-//! | `rx_dropped` | in rx_dropped: those of backlog and stack |
+//! | `veth_queue` | those of a veth's queue, in tx_dropped of its peer |
+//! | `backlog_and_stack` | those of backlog and stack, by the tracer, rx_dropped and a veth's peer |
 //! | `transmit` | what this host sends, and what is only named of it |
 //! | `no_loss` | none: captures have them, so they are named |
 
@@ -15,15 +15,15 @@ use crate::sockets::{Method, Sockets};
 use crate::traced::Traced;
 use capbench_host::accounts::softnet::SoftnetDelta;
 use capbench_host::drivers::table::REDIRECT;
-use capbench_host::drivers::{CounterDelta, Driver, Meaning, NicLoss, nic_losses};
+use capbench_host::drivers::{CounterDelta, Driver, NicLoss, nic_losses};
 use capbench_host::links::LinkDeltas;
 use capbench_host::tracer::reasons::DropStage;
 use capbench_host::xdp::XdpProgram;
 use capbench_model::places::Place;
 use capbench_sys::bpf::XdpAttachment;
 
+mod backlog_and_stack;
 pub(super) mod no_loss;
-mod rx_dropped;
 pub(super) mod transmit;
 pub(super) mod veth_queue;
 
@@ -92,7 +92,7 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&XdpProgram>, seconds: f6
     let (of_card, of_driver) = of_card(counted, xdp);
     let others = link.rx_dropped.map(|all| all.saturating_sub(of_driver));
     let mut all: Vec<_> = queue.map(|queue| queue.lost(others, traced)).into_iter().chain(of_card).collect();
-    all.extend(rx_dropped::losses(counted, of_driver));
+    all.extend(backlog_and_stack::losses(counted, of_driver));
     all.push(of_sockets(sockets));
     all.push(transmit::lost(counted));
     for lost in &mut all {
@@ -124,7 +124,6 @@ fn of_sockets(sockets: &Sockets) -> Lost {
 /// Link, NIC, driver and XDP program, by the driver's counters with known meaning. The number is how many of their frames also
 /// count in rx_dropped.
 fn of_card(counted: Counted<'_>, xdp: Option<&XdpProgram>) -> (Vec<Lost>, u64) {
-    use Meaning::{Checksum, Framing, Length};
     // Some drivers report a loss only in rx_dropped. What the tracer explains of that is not theirs.
     let traced = counted.traced;
     let rx_dropped = match traced {
@@ -148,13 +147,9 @@ fn of_card(counted: Counted<'_>, xdp: Option<&XdpProgram>) -> (Vec<Lost>, u64) {
     for loss in found.iter_mut().filter(|loss| loss.part == REDIRECT) {
         loss.count = loss.count.saturating_sub(refused);
     }
-    let place_of = |loss: &NicLoss| match loss.meaning.place() {
-        Some(Place::Link) if !matches!(loss.meaning, Checksum | Length | Framing) => Some(Place::Nic),
-        other => other,
-    };
     let mut all = Vec::new();
     for place in [Place::Link, Place::Nic, Place::Driver, Place::Xdp] {
-        let its: Vec<_> = found.iter().filter(|loss| place_of(loss) == Some(place)).collect();
+        let its: Vec<_> = found.iter().filter(|loss| loss.meaning.place_for_why() == Some(place)).collect();
         let lost = match place {
             Place::Xdp => of_xdp(&its, counted, xdp),
             Place::Link if counted.keeps_damaged && !its.is_empty() => Some(Lost {

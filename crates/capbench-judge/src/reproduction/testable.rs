@@ -5,7 +5,7 @@ use capbench_model::saved::SavedMethod;
 
 use super::measured::MeasuredSteps;
 use super::{Answer, ClaimEvidence};
-use crate::thresholds::{ENOUGH_VISITS, UNREACHED_LOAD};
+use crate::thresholds::{TRIALS_OF_UNREACHED_LOAD, UNREACHED_LOAD};
 
 /// Why the method that a claim needs cannot run here; `None` if it ran.
 pub(super) fn without_method(method: &SavedMethod, measured: &MeasuredSteps<'_>) -> Option<ClaimEvidence> {
@@ -22,7 +22,7 @@ pub(super) fn answer_without_loss(is_lossless: bool) -> Answer {
 /// nothing.
 pub(super) fn answer_without_load(short: usize, trials: usize) -> Answer {
     let is_usual = short as f64 > UNREACHED_LOAD * trials as f64;
-    if is_usual && trials >= ENOUGH_VISITS as usize { Answer::NotTestable } else { Answer::Inconclusive }
+    if is_usual && trials >= TRIALS_OF_UNREACHED_LOAD { Answer::NotTestable } else { Answer::Inconclusive }
 }
 
 #[cfg(test)]

@@ -30,6 +30,12 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// Maximum by which a full output may prolong that.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// A reading of the counters that takes longer than this was interrupted. One call takes a few microseconds.
+const PROMPT_NS: u64 = 1_000_000;
+
+/// How often it is repeated at most.
+const PROMPT_READINGS: u32 = 3;
+
 /// An open capture without its frames.
 #[derive(Debug)]
 pub(super) struct CaptureSide {
@@ -61,6 +67,31 @@ pub(super) struct Drain {
     latest: Instant,
     /// Time by which the end may still be extended.
     patience: Duration,
+}
+
+/// What a capture has at a time.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    time_ns: u64,
+    /// Batches that are complete, if the method knows.
+    complete: Option<u32>,
+    /// Whether it has no room for a frame.
+    is_full: bool,
+}
+
+impl State {
+    fn of(capture: &mut impl Capture) -> Self {
+        let time_ns = realtime_ns();
+        let is_full = capture.fill().is_some_and(Occupancy::is_full);
+        Self { time_ns, complete: capture.complete_batches(), is_full }
+    }
+
+    /// Where the losses end that were counted between this state and a later one. Normally here: a frame that arrives while the counters
+    /// are read may follow a loss that the reading missed. But if the capture got full meanwhile, as while this thread did not run, what
+    /// came meanwhile precedes what was lost.
+    fn end_of_losses(self, later: Self) -> Self {
+        if !self.is_full && later.is_full { later } else { self }
+    }
 }
 
 impl CaptureSide {
@@ -120,15 +151,15 @@ impl CaptureSide {
         delivered: Delivered,
         next_batch: u64,
     ) -> Result<Option<(u64, Boundary)>> {
-        let time_ns = realtime_ns();
         // Before the counters: a batch that is complete now keeps its mark, one that is not loses it by the reading.
-        let complete = capture.complete_batches();
+        let before = State::of(capture);
         let lost = self.read_counters(capture, delivered)?;
+        let end = before.end_of_losses(State::of(capture));
         // A capture that gathers frames may hold some from before the loss.
         let mut is_empty = || capture.packing().is_none() && capture.fill().is_some_and(Occupancy::is_empty);
-        let complete = complete.map(u64::from).or_else(|| is_empty().then_some(0));
+        let complete = end.complete.map(u64::from).or_else(|| is_empty().then_some(0));
         let batch = complete.map_or(u64::MAX, |complete| next_batch + complete);
-        Ok(lost.map(|lost| (lost, Boundary { time_ns, batch })))
+        Ok(lost.map(|lost| (lost, Boundary { time_ns: end.time_ns, batch })))
     }
 
     fn read_counters(&self, capture: &mut impl Capture, delivered: Delivered) -> Result<Option<u64>> {
@@ -145,12 +176,22 @@ impl CaptureSide {
     /// itself can read its counters.
     #[cold]
     pub(super) fn read_stats_now(&self, delivered: Delivered) -> Result<Option<(u64, Boundary)>> {
-        // A frame that arrives while the counters are read may follow a loss that the reading missed.
-        let reading = Boundary::at(realtime_ns());
         let Some(stats) = &self.stats else { return Ok(None) };
-        let Some(counters) = stats.counters()? else { return Ok(None) };
+        // A frame that arrives while the counters are read may follow a loss that the reading missed. And its mark may be of a loss that the
+        // reading counts. Where this thread does not run meanwhile, many do, so it reads again.
+        let mut reading = realtime_ns();
+        let mut counters = stats.counters()?;
+        for _ in 0..PROMPT_READINGS {
+            let now = realtime_ns();
+            if now.saturating_sub(reading) <= PROMPT_NS {
+                break;
+            }
+            reading = now;
+            counters = stats.counters()?;
+        }
+        let Some(counters) = counters else { return Ok(None) };
         let lost = self.publish(counters, self.board.reading().link, delivered);
-        Ok(lost.map(|lost| (lost, reading)))
+        Ok(lost.map(|lost| (lost, Boundary::at(reading))))
     }
 
     fn publish(&self, counters: Counters, link: LinkCounts, delivered: Delivered) -> Option<u64> {
@@ -239,5 +280,19 @@ impl Drain {
     pub(super) fn is_over(&self, gave: bool) -> bool {
         let now = Instant::now();
         (!gave && now >= self.holds_until) || (!self.is_shut && now >= self.latest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::State;
+
+    #[test]
+    fn losses_of_a_reading_end_before_it_unless_the_capture_got_full_meanwhile() {
+        let (room, full) = (false, true);
+        for (first, second, end_ns) in [(room, room, 1), (full, full, 1), (full, room, 1), (room, full, 2)] {
+            let state = |time_ns, is_full| State { time_ns, complete: Some(0), is_full };
+            assert_eq!(state(1, first).end_of_losses(state(2, second)).time_ns, end_ns, "{first} {second}");
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! The queue of a veth, in front of its NAPI poll: which of the frames that its peer could not pass on are lost there, and which the stack
-//! refused.
+//! The queue of a veth, in front of its NAPI poll: which of the frames that its peer could not pass on are lost there. Those that
+//! the stack refused are booked by `backlog_and_stack`.
 
 use super::Lost;
 use crate::traced::Traced;

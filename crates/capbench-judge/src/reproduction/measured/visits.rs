@@ -8,7 +8,7 @@ use super::figure::{Figure, buffered};
 use crate::disturbed::{are_disturbed, is_disturbed_besides_speed};
 use crate::reproduction::{Cell, TableNote, Undecided};
 use crate::sustained::is_published_load_sent;
-use crate::thresholds::{BUFFERED_SHARE, ENOUGH_VISITS, LEAST_DISTURBED_VISITS};
+use crate::thresholds::{BUFFERED_SHARE, ENOUGH_VISITS, HIGHEST_LOADS, LEAST_DISTURBED_VISITS};
 use capbench_model::statistics::counts::{Hits, as_few};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::{median, ranks};
@@ -107,6 +107,17 @@ impl<'t> Visits<'t> {
         let sent: Vec<_> =
             self.trials.iter().copied().filter(|trial| is_published_load_sent(trial)).collect();
         if sent.len() >= ENOUGH_VISITS as usize { Self { trials: sent } } else { self }
+    }
+
+    /// Those with the highest loads, if they are as many as exclude chance; else all.
+    pub(crate) fn of_highest_loads(mut self) -> Self {
+        let highest = (HIGHEST_LOADS * self.trials.len() as f64).ceil() as usize;
+        if highest >= ENOUGH_VISITS as usize {
+            self.trials.sort_by(|one, other| other.offered_pps.total_cmp(&one.offered_pps));
+            self.trials.truncate(highest);
+            self.trials.sort_by_key(|trial| trial.number);
+        }
+        self
     }
 
     /// Numbers of the trials.
@@ -319,6 +330,24 @@ mod tests {
             let mut trial = TrialResult { emptying, sending_s: 100.0, ..trial };
             trial.cpu.batches = 100_000;
             assert_eq!(Visits::from_trials([&trial]).cell(Figure::Captured).mark, mark, "{seconds} s");
+        }
+    }
+
+    #[test]
+    fn of_twelve_visits_the_six_with_the_highest_loads_remain_and_of_ten_all() {
+        for (visits, remain) in
+            [(12, vec![2, 4, 6, 8, 10, 12]), (11, vec![1, 2, 4, 6, 8, 10]), (10, (1..=10).collect())]
+        {
+            let mut trials = Vec::new();
+            for number in 1..=visits {
+                // Every second one has the full load, and the first one of the others the next highest.
+                let sent = if number % 2 == 0 { 100_000 } else { 60_000 - u64::from(number) };
+                let second = Duration::from_secs(1);
+                let trial = measured(sent, sent, sent, 0);
+                trials.push(trial.result(number, Phase::Sweep, &profile("recv"), Load::Maximum, second));
+            }
+            let highest = Visits::from_trials(&trials).of_highest_loads();
+            assert_eq!(highest.numbers(), remain, "{visits} visits");
         }
     }
 
