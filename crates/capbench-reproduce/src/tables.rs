@@ -211,7 +211,7 @@ impl TableBuilder<'_, '_> {
     /// The measured value; for searches, the found rate.
     fn here(&self, of: &Select, figure: Figure) -> Cell {
         if self.measured.step_facts(of).is_none_or(|step| !step.is_search) {
-            return self.measured.visits(of).cell(figure);
+            return self.measured.visits(of).undisturbed().cell(figure);
         }
         let found = self.measured.found(of).unwrap_or_default();
         let is_bits = figure == Figure::CapturedBps;

@@ -151,9 +151,10 @@ impl Claim {
             let all = measured.visits(&select);
             visits.push(match self.rule {
                 // Losses count at any load.
-                Rule::Uncounted => all,
-                _ if self.at_highest_loads => all.of_highest_loads(),
-                _ => all.of_sent_load(),
+                Rule::Uncounted => all.undisturbed(),
+                _ if self.at_highest_loads => all.undisturbed().of_highest_loads(),
+                // A load that was not sent leaves no answer, and a disturbance may.
+                _ => all.of_sent_load().undisturbed(),
             });
         }
         Group { label: over.label(), names, visits }

@@ -139,7 +139,7 @@ impl<'m> MeasuredSteps<'m> {
         self.done.iter().find(|done| done.name == step.name)
     }
 
-    /// The selected trials.
+    /// The selected trials, without invalid ones.
     pub fn visits(&self, select: &Select) -> Visits<'m> {
         let Some(step) = self.step_facts(select) else { return Visits::default() };
         let Some(done) = self.done(select) else { return Visits::default() };

@@ -1,9 +1,7 @@
-//! The modules of a crate use each other one way: beside each other, at every depth, none of them uses one that uses it, directly or
+//! The modules of a crate use each other one way: next to each other, at every depth, none of them uses one that uses it, directly or
 //! by others. A module and those within it are one thing to a reader, so that what these use of each other does not count.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -36,7 +34,7 @@ type Uses = BTreeMap<String, BTreeMap<String, String>>;
 fn no_crate_has_a_cycle_of_modules() {
     let mut uses_found = 0;
     let mut circles: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for name in names_of_crates() {
+    for name in files::crates() {
         for (parent, uses) in uses_below_each(&modules_of(&name)) {
             uses_found += uses.values().map(BTreeMap::len).sum::<usize>();
             let within = [name.as_str()].into_iter().chain(parent.iter().map(String::as_str));
@@ -53,16 +51,6 @@ fn no_crate_has_a_cycle_of_modules() {
         wrong.extend(circles[circle].iter().map(|used| format!("    {used}")));
     }
     assert!(wrong.is_empty(), "modules that use each other:\n{}", wrong.join("\n"));
-}
-
-fn names_of_crates() -> Vec<String> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut names = Vec::new();
-    for entry in fs::read_dir(crates).unwrap() {
-        names.push(entry.unwrap().file_name().into_string().unwrap());
-    }
-    names.sort();
-    names
 }
 
 fn modules_of(crate_name: &str) -> Modules {

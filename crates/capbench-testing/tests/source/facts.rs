@@ -126,3 +126,9 @@ fn a_number_that_decides_is_in_the_table() {
     let bare: Vec<_> = listed.iter().filter(|(_, reason)| reason.split(' ').count() < 3).collect();
     assert!(bare.is_empty(), "without a reason: {bare:?}");
 }
+
+#[test]
+fn each_row_of_the_tables_decides_somewhere() {
+    let unused = numbers::unused_rows();
+    assert!(unused.is_empty(), "no rule uses these rows; take them out of thresholds.rs: {unused:?}");
+}

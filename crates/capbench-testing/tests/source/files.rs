@@ -14,6 +14,17 @@ pub struct Source {
 /// Files that only tests use.
 const OF_TESTS: [&str; 4] = ["tests", "for_tests", "fuzzing", "schema_tests"];
 
+/// The names of all crates.
+pub fn crates() -> Vec<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut names = Vec::new();
+    for entry in fs::read_dir(crates).unwrap() {
+        names.push(entry.unwrap().file_name().into_string().unwrap());
+    }
+    names.sort();
+    names
+}
+
 /// The sources of a crate.
 pub fn of_crate(name: &str) -> Vec<Source> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

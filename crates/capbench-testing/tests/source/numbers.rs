@@ -1,10 +1,12 @@
 //! Numbers that decide, in model, judge and plan outside the tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Ident, Spacing, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
-use syn::{BinOp, Expr, ExprBinary, ImplItemConst, ItemConst, ItemMod, Lit, LitFloat, LitInt, Macro};
+use syn::{
+    BinOp, Expr, ExprBinary, ImplItemConst, Item, ItemConst, ItemMod, ItemUse, Lit, LitFloat, LitInt, Macro,
+};
 
 use crate::files;
 
@@ -47,6 +49,84 @@ pub fn outside_the_tables() -> BTreeMap<String, usize> {
         }
     }
     found
+}
+
+/// Rows of the tables that no crate uses, except for words.
+pub fn unused_rows() -> Vec<String> {
+    let mut rows = Vec::new();
+    let mut used = Identifiers::default();
+    for name in files::crates().into_iter().filter(|name| name != "capbench-report") {
+        for source in files::of_crate(&name) {
+            for item in &source.items {
+                match item {
+                    Item::Macro(table) if TABLES.contains(&source.path.as_str()) => {
+                        let (its_rows, values) = rows_of(table.mac.tokens.clone());
+                        rows.extend(its_rows);
+                        values.into_iter().for_each(|value| used.note(&value));
+                    }
+                    item => used.visit_item(item),
+                }
+            }
+        }
+    }
+    assert!(rows.len() > 100, "the tables are read wrongly: {rows:?}");
+    rows.retain(|row| !used.0.contains(row));
+    rows
+}
+
+/// The names of a table's rows, and the other identifiers in it.
+fn rows_of(table: TokenStream) -> (Vec<String>, Vec<Ident>) {
+    let (mut rows, mut others) = (Vec::new(), Vec::new());
+    let mut tokens = table.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let TokenTree::Ident(name) = token else { continue };
+        let is_before_type = matches!(
+            tokens.peek(),
+            Some(TokenTree::Punct(colon)) if colon.as_char() == ':' && colon.spacing() == Spacing::Alone
+        );
+        let is_row = is_before_type && name.to_string().chars().all(|letter| !letter.is_lowercase());
+        if is_row { rows.push(name.to_string()) } else { others.push(name) }
+    }
+    (rows, others)
+}
+
+/// The identifiers of a source, also in the arguments of macros.
+#[derive(Default)]
+struct Identifiers(BTreeSet<String>);
+
+impl Identifiers {
+    fn note(&mut self, identifier: &Ident) {
+        self.0.insert(identifier.to_string());
+    }
+
+    fn note_tokens(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.note_tokens(group.stream()),
+                TokenTree::Ident(identifier) => self.note(&identifier),
+                TokenTree::Literal(_) | TokenTree::Punct(_) => {}
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Identifiers {
+    fn visit_ident(&mut self, identifier: &'ast Ident) {
+        self.note(identifier);
+    }
+
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        self.note_tokens(call.tokens.clone());
+    }
+
+    /// What is only imported is not used.
+    fn visit_item_use(&mut self, _: &'ast ItemUse) {}
+
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        if !files::is_cfg_of_tests_in(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
 }
 
 struct Numbers {

@@ -56,7 +56,7 @@ impl EffectRule {
             let answer = RuleAnswer {
                 answer: answer(effect.appearance(), outcome.repeats),
                 evidence: ClaimEvidence::Effect(Box::new(EffectOfMethod { method, effect })),
-                visits: vec![Visits::from_trials(shown_by)],
+                visits: vec![Visits::from_trials(shown_by).undisturbed()],
                 chance: Chance::Unknown,
                 noise_explains: false,
             };
@@ -80,7 +80,7 @@ fn without_disturbed(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Tria
     let mut kept: BTreeSet<u32> = BTreeSet::new();
     for reading in outcome.series.iter().flat_map(|series| &series.readings) {
         let visits = trials.iter().filter(|trial| reading.trials.contains(&trial.number));
-        kept.extend(Visits::from_trials(visits).numbers());
+        kept.extend(Visits::from_trials(visits).undisturbed().numbers());
     }
     trials.iter().filter(|trial| kept.contains(&trial.number)).cloned().collect()
 }

@@ -20,7 +20,7 @@ pub(super) struct Onset {
     then: u32,
     /// Captured shares below this are a loss.
     limit: f64,
-    /// Whether only the first point decides that captured less, or did not reach the load; otherwise later points count, too.
+    /// Whether a point whose load was not reached is open, also if it lost nothing.
     #[serde(default)]
     next_only: bool,
 }
@@ -56,7 +56,7 @@ impl Onset {
         // Losses up to the published point can be of a disturbed host. That nothing is lost there cannot be.
         let noise_explains = clean_before <= self.published(groups)
             && lossy_visits.is_some_and(|visits| visits.are_explained_by_noise(is_lossy, Figure::Captured));
-        let last = if self.next_only { Some(clean_before) } else { lossy_from };
+        let last = if self.next_only && case == "open" { Some(clean_before) } else { lossy_from };
         if let Some(last) = last {
             visits.truncate(last + 1);
         }
@@ -110,9 +110,8 @@ impl Onset {
             _ if clean_before == points => (Answer::Changed, "never"),
             Some(lossy) if lossy == clean_before && clean_before == published => (Answer::Holds, "holds"),
             Some(lossy) if lossy == clean_before => (Answer::Changed, "changed"),
-            Some(lossy) if !self.next_only && (lossy < published || clean_before > published) => {
-                (Answer::Changed, "changed")
-            }
+            // A point loses that lost nothing then, or the contrary, wherever in between it begins.
+            Some(lossy) if lossy < published || clean_before > published => (Answer::Changed, "changed"),
             _ if self.next_only && clean_before > published => (Answer::Changed, "open"),
             _ => (Answer::Inconclusive, "open"),
         }

@@ -85,28 +85,24 @@ impl PossibleOrders {
 }
 
 impl<'t> Visits<'t> {
-    /// Creates a selection without invalid trials, and without those that the host disturbed if as many others are left as exclude chance.
+    /// Creates a selection without invalid trials.
     pub(crate) fn from_trials(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
-        let mut valid = Vec::new();
-        let mut undisturbed = Vec::new();
-        for trial in trials {
-            if trial.verdict == Verdict::Invalid {
-                continue;
-            }
-            valid.push(trial);
-            if !is_disturbed_besides_speed(trial) {
-                undisturbed.push(trial);
-            }
-        }
-        let are_enough = undisturbed.len() >= ENOUGH_VISITS as usize;
-        Self { trials: if are_enough { undisturbed } else { valid } }
+        Self { trials: trials.into_iter().filter(|trial| trial.verdict != Verdict::Invalid).collect() }
+    }
+
+    /// Those that the host did not disturb, if they are as many as exclude chance; else all.
+    pub fn undisturbed(self) -> Self {
+        self.narrowed_to(|trial| !is_disturbed_besides_speed(trial))
     }
 
     /// Those whose load was sent, if they are as many as exclude chance; else all.
     pub(crate) fn of_sent_load(self) -> Self {
-        let sent: Vec<_> =
-            self.trials.iter().copied().filter(|trial| is_published_load_sent(trial)).collect();
-        if sent.len() >= ENOUGH_VISITS as usize { Self { trials: sent } } else { self }
+        self.narrowed_to(is_published_load_sent)
+    }
+
+    fn narrowed_to(self, is_kept: impl Fn(&TrialResult) -> bool) -> Self {
+        let kept: Vec<_> = self.trials.iter().copied().filter(|trial| is_kept(trial)).collect();
+        if kept.len() >= ENOUGH_VISITS as usize { Self { trials: kept } } else { self }
     }
 
     /// Those with the highest loads, if they are as many as exclude chance; else all.
