@@ -6,7 +6,7 @@
 //! |---|---|
 //! | Did the generator send the load? | [`is_load_sent`] for a trial, [`are_frames_sent`] and [`is_rate_sent`] for numbers |
 //! | Did it send every frame? | [`TrialResult::shortfall`]; `trial.rs` of capbench-model says which unsent frames are rounding |
-//! | Did it send the load that a publication names? | [`is_published_load_sent`] |
+//! | Did it send the load that a publication names? | [`is_published_load_sent`]; can it at all: `is_out_of_reach` |
 //! | Which frames does the path of a search not forward, unsent ones included? | `frames_not_forwarded` |
 //! | Can unsent frames hide a loss of a soak? | `can_hide_loss` |
 //! | Did one trial sustain its load? | [`is_sustained`]; without the buffered frames [`is_delivered`]; with an allowed loss [`misses_up_to`] |
@@ -29,7 +29,7 @@ use capbench_model::trial::{TrialResult, Verdict};
 use crate::ratio::Ratio;
 use crate::thresholds::{
     DOUBTFUL_SOAK_SHARE, DURATION_ROUNDING_NS, OFFERED_LOAD_ROUNDING, OWN_LOSS_FACTOR, REPRODUCED_LOAD_SHARE,
-    STALL_BACKLOG, UNSATURATED_READ_SHARE, UNSENT_SHARE,
+    STALL_BACKLOG, TRIALS_OF_UNREACHED_LOAD, UNREACHED_LOAD, UNSATURATED_READ_SHARE, UNSENT_SHARE,
 };
 use moments::is_of_one_moment;
 pub use soak::of_soak;
@@ -72,6 +72,12 @@ pub fn is_rate_sent(sent_pps: f64, load_pps: f64) -> bool {
 /// printed ones, so less may be missing.
 pub fn is_published_load_sent(trial: &TrialResult) -> bool {
     trial.sent as f64 >= REPRODUCED_LOAD_SHARE * trial.intended as f64
+}
+
+/// Whether the generator usually does not reach the load of a publication that was not sent in so many of these trials. More of them change
+/// nothing.
+pub(crate) fn is_out_of_reach(short: usize, trials: usize) -> bool {
+    short as f64 > UNREACHED_LOAD * trials as f64 && trials >= TRIALS_OF_UNREACHED_LOAD
 }
 
 /// Frames of a trial of a search that a longer trial does not forward, for any reason. This is not [`is_load_sent`]: a search

@@ -296,8 +296,8 @@ capbench_model::thresholds! {
     REPRODUCTION_VISITS: u32 = 9, "visits",
         "a calculation: sign test, 2 x 10 x 0.5^9 = 0.039, and 2 x 9 x 0.5^8 = 0.070; each publication takes less than 15 minutes";
 
-    /// Visits of a point that are enough for a claim, without others that were disturbed, whose load was not sent or was not among the
-    /// highest.
+    /// Visits of a point that are enough for a claim, without others that were disturbed, whose load was not sent though that may answer, or
+    /// was not among the highest.
     ENOUGH_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
     /// The part of the visits of a method, those with the highest loads, that shows what it does under more than it takes.
     HIGHEST_LOADS: f64 = 0.5, "of the visits",

@@ -154,7 +154,7 @@ impl Claim {
                 Rule::Uncounted => all.undisturbed(),
                 _ if self.at_highest_loads => all.undisturbed().of_highest_loads(),
                 // A load that was not sent leaves no answer, and a disturbance may.
-                _ => all.of_sent_load().undisturbed(),
+                _ => all.of_sent_load(!self.at_what_was_sent.is_empty()).undisturbed(),
             });
         }
         Group { label: over.label(), names, visits }

@@ -5,7 +5,7 @@ use capbench_model::saved::SavedMethod;
 
 use super::measured::MeasuredSteps;
 use super::{Answer, ClaimEvidence};
-use crate::thresholds::{TRIALS_OF_UNREACHED_LOAD, UNREACHED_LOAD};
+use crate::sustained::is_out_of_reach;
 
 /// Why the method that a claim needs cannot run here; `None` if it ran.
 pub(super) fn without_method(method: &SavedMethod, measured: &MeasuredSteps<'_>) -> Option<ClaimEvidence> {
@@ -18,11 +18,9 @@ pub(super) fn answer_without_loss(is_lossless: bool) -> Answer {
     if is_lossless { Answer::NotTestable } else { Answer::Inconclusive }
 }
 
-/// The answer to a claim about a load that the generator did not reach in some trials: where it usually does not, more visits change
-/// nothing.
+/// The answer to a claim about a load that the generator did not reach in some trials.
 pub(super) fn answer_without_load(short: usize, trials: usize) -> Answer {
-    let is_usual = short as f64 > UNREACHED_LOAD * trials as f64;
-    if is_usual && trials >= TRIALS_OF_UNREACHED_LOAD { Answer::NotTestable } else { Answer::Inconclusive }
+    if is_out_of_reach(short, trials) { Answer::NotTestable } else { Answer::Inconclusive }
 }
 
 #[cfg(test)]

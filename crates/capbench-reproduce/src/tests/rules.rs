@@ -99,10 +99,10 @@ fn livelock_and_its_cures_are_found_where_they_are() {
 }
 
 #[test]
-fn a_generator_that_falls_short_leaves_claims_about_the_wire_open() {
+fn a_generator_that_falls_short_tests_no_claim_about_the_wire() {
     let weak = || SimulatedLaboratory::new(150_000.0, methods());
     let (reproduction, _) = run("cesnet-2008", 2, &mut weak());
-    assert_eq!(answers(&reproduction, "captures 1 Gbit/s from 313"), [INCONCLUSIVE, INCONCLUSIVE]);
+    assert_eq!(answers(&reproduction, "captures 1 Gbit/s from 313"), [UNTESTABLE, UNTESTABLE]);
     let table = &reproduction.tables[0];
     assert!(table.rows.iter().any(|row| row.cells.iter().any(|cell| cell.mark == Some('g'))));
     assert!(table.note_facts.contains(&TableNote::LoadNotReached), "{:?}", table.note_facts);
@@ -140,7 +140,7 @@ fn large_enough_rings_are_distinguished_from_small_ones() {
     expect("libtrace-2012", 2, &mut path(methods()), &fast);
     let slow = vec![SimulatedMethod::new("packet-v2", 100_000.0).room(Room::Slots(ByteCount(2048)))];
     let lossy: [(&str, &[Answer]); 2] =
-        [("more than 8 ring frames", &[CHANGED]), ("does not depend on the ring size", &[INCONCLUSIVE])];
+        [("more than 8 ring frames", &[CHANGED]), ("does not depend on the ring size", &[UNTESTABLE])];
     expect("libtrace-2012", 2, &mut path_with(slow, &["packet-v2"]), &lossy);
 }
 
@@ -202,7 +202,9 @@ fn almost_every_size_is_all_but_one_and_sizes_without_their_load_do_not_count() 
     };
     assert_eq!(cheaper(1.5e6), [HOLDS]);
     assert_eq!(cheaper(1.3e6), [HOLDS], "64 bytes are not reached");
-    assert_eq!(cheaper(1.2e6), [INCONCLUSIVE], "nor are 80");
+    assert_eq!(cheaper(1.2e6), [INCONCLUSIVE], "nor are 80, in both visits");
+    let (often, _) = run("libtrace-2012", 3, &mut SimulatedLaboratory::new(1.2e6, methods()));
+    assert_eq!(answers(&often, "lowers the CPU load at almost every"), [UNTESTABLE], "nor in six visits");
     let alike = vec![SimulatedMethod::new("recv", 9e5), SimulatedMethod::new("packet-v2", 9e5)];
     let (same, _) = run("libtrace-2012", 2, &mut path_with(alike, &["recv", "packet-v2"]));
     assert_eq!(answers(&same, "lowers the CPU load at almost every"), [CHANGED]);

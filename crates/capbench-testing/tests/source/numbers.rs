@@ -51,6 +51,9 @@ pub fn outside_the_tables() -> BTreeMap<String, usize> {
     found
 }
 
+/// Rows that decide in the SQL of `examples/sql`: a test of capbench-dataset compares the two.
+const OF_QUERIES: [&str; 1] = ["QUERY_DEVIATIONS"];
+
 /// Rows of the tables that no crate uses, except for words.
 pub fn unused_rows() -> Vec<String> {
     let mut rows = Vec::new();
@@ -70,7 +73,7 @@ pub fn unused_rows() -> Vec<String> {
         }
     }
     assert!(rows.len() > 100, "the tables are read wrongly: {rows:?}");
-    rows.retain(|row| !used.0.contains(row));
+    rows.retain(|row| !used.0.contains(row) && !OF_QUERIES.contains(&row.as_str()));
     rows
 }
 

@@ -69,6 +69,8 @@ struct Compared<'g> {
     confirms: Option<bool>,
     /// Whether the generator did not reach the load.
     is_short: bool,
+    /// Whether it usually does not, so that more visits change nothing.
+    is_out_of_reach: bool,
     /// Whether visits of both overlap.
     overlap: bool,
 }
@@ -93,7 +95,7 @@ impl Compare {
             Some(limit) => match first_and_last(claim, groups, limit) {
                 Ok(ends) => self.judge_groups(claim, &[ends]),
                 Err(text) => RuleAnswer {
-                    answer: Answer::Inconclusive,
+                    answer: answer_without_ends(groups, limit),
                     evidence: ClaimEvidence::Figures(text),
                     visits: all_visits(groups),
                     chance: Chance::Unknown,
@@ -114,6 +116,7 @@ impl Compare {
                 continue;
             }
             let is_short = self.only_reached && group.visits.iter().any(Visits::fell_short);
+            let is_out_of_reach = self.only_reached && group.visits.iter().any(Visits::is_out_of_reach);
             for other in others {
                 let orders = if is_short { PossibleOrders::ANY } else { self.orders(first, other) };
                 compared.push(Compared {
@@ -122,6 +125,7 @@ impl Compare {
                     order_of_typical: self.order_of_typical(first, other),
                     confirms: orders.is_one_of(&self.holds),
                     is_short,
+                    is_out_of_reach,
                     overlap: self.by.iter().any(|figure| first.overlap(other, *figure)),
                 });
             }
@@ -203,6 +207,10 @@ impl Compare {
             cases.contrary += usize::from(place.confirms == Some(false));
         }
         let answer = cases.answer(self.exceptions, self.refuted_by);
+        let out_of_reach = compared.iter().filter(|place| place.is_out_of_reach).count();
+        if answer == Answer::Inconclusive && out_of_reach > self.exceptions {
+            return Answer::NotTestable;
+        }
         match &self.provided {
             Some(Provided { by, order })
                 if answer == Answer::Holds
@@ -256,6 +264,13 @@ fn places(compared: &[Compared<'_>], is_selected: impl Fn(&Compared<'_>) -> bool
         }
     }
     ClaimValue::Places { labels }
+}
+
+/// The answer where fewer than two places are known to meet the limit: there is nothing to compare if no place meets it, for sure.
+fn answer_without_ends(groups: &[Group<'_>], limit: Limit) -> Answer {
+    let misses = |visits: &Visits<'_>| visits.meets(limit.contrary(), Figure::Captured);
+    let is_nowhere = !groups.is_empty() && groups.iter().all(|group| group.visits.iter().any(misses));
+    if is_nowhere { Answer::NotTestable } else { Answer::Inconclusive }
 }
 
 /// The first and the last place at which the limit is met, as one group; the claim's text if there are fewer than two.

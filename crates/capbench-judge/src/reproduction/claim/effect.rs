@@ -46,17 +46,17 @@ impl EffectRule {
         let Some(done) = measured.done(step) else { return Vec::new() };
         let Some(outcome) = &done.sweep else { return Vec::new() };
         let mut judgements: Vec<JudgedClaim> = Vec::new();
-        let trials = without_disturbed(outcome, &done.trials);
-        for ShownEffect { series, effect, trials } in effects(&Swept::new(outcome, &trials)) {
+        let decisive = decisive(outcome, &done.trials);
+        for ShownEffect { series, effect, trials } in effects(&Swept::new(outcome, &decisive)) {
             if !self.effect.is_that_of(&effect) || !self.methods.contains(&series.method) {
                 continue;
             }
-            let shown_by = done.trials.iter().filter(|trial| trials.contains(&trial.number));
+            let shown_by = decisive.iter().filter(|trial| trials.contains(&trial.number));
             let method = series.method.clone();
             let answer = RuleAnswer {
                 answer: answer(effect.appearance(), outcome.repeats),
                 evidence: ClaimEvidence::Effect(Box::new(EffectOfMethod { method, effect })),
-                visits: vec![Visits::from_trials(shown_by).undisturbed()],
+                visits: vec![Visits::from_trials(shown_by)],
                 chance: Chance::Unknown,
                 noise_explains: false,
             };
@@ -75,12 +75,12 @@ impl EffectRule {
     }
 }
 
-/// The trials without those that the host disturbed, at points with enough others.
-fn without_disturbed(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<TrialResult> {
+/// The trials without those whose load was not sent, and those that the host disturbed, at points with enough others.
+fn decisive(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<TrialResult> {
     let mut kept: BTreeSet<u32> = BTreeSet::new();
     for reading in outcome.series.iter().flat_map(|series| &series.readings) {
         let visits = trials.iter().filter(|trial| reading.trials.contains(&trial.number));
-        kept.extend(Visits::from_trials(visits).undisturbed().numbers());
+        kept.extend(Visits::from_trials(visits).of_sent_load(false).undisturbed().numbers());
     }
     trials.iter().filter(|trial| kept.contains(&trial.number)).cloned().collect()
 }

@@ -136,3 +136,31 @@ impl Onset {
 fn label<'g>(groups: &'g [Group<'_>], point: usize) -> &'g str {
     groups.get(point).map_or("", |group| group.label.as_str())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, Begins, Group, Onset};
+
+    #[test]
+    fn a_loss_where_nothing_was_lost_then_decides_also_if_it_is_open_where_it_begins() {
+        use Answer::{Changed, Holds, Inconclusive};
+        let onset = Onset { then: 256, limit: 0.999, next_only: true };
+        let groups = ["512", "313", "256", "207"].map(|label| Group {
+            label: label.into(),
+            names: Vec::new(),
+            visits: Vec::new(),
+        });
+        for (clean_before, lossy_from, expected) in [
+            (2, Some(2), (Holds, "holds")),
+            (1, Some(1), (Changed, "changed")),
+            (0, Some(1), (Changed, "changed")),
+            (1, Some(2), (Inconclusive, "open")),
+            (1, None, (Inconclusive, "open")),
+            (3, None, (Changed, "open")),
+            (4, None, (Changed, "never")),
+        ] {
+            let begins = Begins { clean_before, lossy_from };
+            assert_eq!(onset.answer(&groups, begins, 4), expected, "{clean_before} {lossy_from:?}");
+        }
+    }
+}

@@ -29,6 +29,16 @@ impl Limit {
         matches!(self, Self::AtMost(_) | Self::Below(_))
     }
 
+    /// The limit that all other values meet.
+    pub(crate) fn contrary(self) -> Self {
+        match self {
+            Self::AtLeast(limit) => Self::Below(limit),
+            Self::Above(limit) => Self::AtMost(limit),
+            Self::AtMost(limit) => Self::Above(limit),
+            Self::Below(limit) => Self::AtLeast(limit),
+        }
+    }
+
     fn is_met_by(self, value: f64) -> bool {
         match self {
             Self::AtLeast(least) => value >= least,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::figure::{Figure, buffered};
 use crate::disturbed::{are_disturbed, is_disturbed_besides_speed};
 use crate::reproduction::{Cell, TableNote, Undecided};
-use crate::sustained::is_published_load_sent;
+use crate::sustained::{is_out_of_reach, is_published_load_sent};
 use crate::thresholds::{BUFFERED_SHARE, ENOUGH_VISITS, HIGHEST_LOADS, LEAST_DISTURBED_VISITS};
 use capbench_model::statistics::counts::{Hits, as_few};
 use capbench_model::statistics::interval::Estimate;
@@ -92,17 +92,21 @@ impl<'t> Visits<'t> {
 
     /// Those that the host did not disturb, if they are as many as exclude chance; else all.
     pub fn undisturbed(self) -> Self {
-        self.narrowed_to(|trial| !is_disturbed_besides_speed(trial))
+        self.narrowed_to(|trial| !is_disturbed_besides_speed(trial), ENOUGH_VISITS)
     }
 
-    /// Those whose load was sent, if they are as many as exclude chance; else all.
-    pub(crate) fn of_sent_load(self) -> Self {
-        self.narrowed_to(is_published_load_sent)
+    /// Those whose load was sent, unless it is out of reach. `may_answer`: what others show may answer, too, so that these have to be as many
+    /// as exclude chance; else all remain.
+    pub(crate) fn of_sent_load(self, may_answer: bool) -> Self {
+        if self.is_out_of_reach() {
+            return self;
+        }
+        self.narrowed_to(is_published_load_sent, if may_answer { ENOUGH_VISITS } else { 1 })
     }
 
-    fn narrowed_to(self, is_kept: impl Fn(&TrialResult) -> bool) -> Self {
+    fn narrowed_to(self, is_kept: impl Fn(&TrialResult) -> bool, fewest: u32) -> Self {
         let kept: Vec<_> = self.trials.iter().copied().filter(|trial| is_kept(trial)).collect();
-        if kept.len() >= ENOUGH_VISITS as usize { Self { trials: kept } } else { self }
+        if kept.len() >= fewest as usize { Self { trials: kept } } else { self }
     }
 
     /// Those with the highest loads, if they are as many as exclude chance; else all.
@@ -182,6 +186,11 @@ impl<'t> Visits<'t> {
     /// Trials in which the generator did not reach the load.
     pub(crate) fn short_of_load(&self) -> usize {
         self.trials.iter().filter(|trial| !is_published_load_sent(trial)).count()
+    }
+
+    /// Whether the generator usually does not reach the load here.
+    pub(crate) fn is_out_of_reach(&self) -> bool {
+        is_out_of_reach(self.short_of_load(), self.trials.len())
     }
 
     /// The largest share of the sent frames that was still buffered when sending ended; 0 if unknown.
@@ -284,6 +293,7 @@ fn lowest(values: usize) -> usize {
 mod tests {
     use std::time::Duration;
 
+    use capbench_model::disturbance::{CpuDisturbance, Disturbance};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Emptying, Load, Phase, TrialResult};
     use rand_core::{Rng, SeedableRng};
@@ -345,6 +355,44 @@ mod tests {
             let highest = Visits::from_trials(&trials).of_highest_loads();
             assert_eq!(highest.numbers(), remain, "{visits} visits");
         }
+    }
+
+    #[test]
+    fn visits_whose_load_was_sent_remain_though_fewer_than_six_of_them_are_undisturbed() {
+        let mut trials = Vec::new();
+        for number in 1..=9 {
+            let sent = if number == 1 { 500 } else { 1000 };
+            let second = Duration::from_secs(1);
+            let trial = measured(1000, sent, sent, 0).result(
+                number,
+                Phase::Sweep,
+                &profile("recv"),
+                Load::Maximum,
+                second,
+            );
+            let foreign_ns = if number <= 4 { 900_000_000 } else { 0 };
+            let cpus = vec![CpuDisturbance { foreign_ns, ..CpuDisturbance::default() }];
+            let disturbance = Disturbance {
+                cpus,
+                tick_ns: 10_000_000,
+                sending_ns: 1_000_000_000,
+                ..Disturbance::default()
+            };
+            trials.push(TrialResult { disturbance, ..trial });
+        }
+        let all = || Visits::from_trials(&trials);
+        assert_eq!(all().of_sent_load(true).undisturbed().numbers(), [2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(all().undisturbed().numbers().len(), 9, "five are undisturbed");
+        trials[3].disturbance = Disturbance::default();
+        let undisturbed =
+            |trials: &[TrialResult]| Visits::from_trials(trials).of_sent_load(true).undisturbed().numbers();
+        assert_eq!(undisturbed(&trials), [4, 5, 6, 7, 8, 9]);
+        trials.iter_mut().skip(5).for_each(|trial| trial.sent = 500);
+        // Four of nine have the load, and the others are too many to be chance.
+        assert_eq!(Visits::from_trials(&trials).of_sent_load(false).numbers().len(), 9);
+        trials[5].sent = 1000;
+        assert_eq!(Visits::from_trials(&trials).of_sent_load(false).numbers(), [2, 3, 4, 5, 6]);
+        assert_eq!(Visits::from_trials(&trials).of_sent_load(true).numbers().len(), 9);
     }
 
     #[test]
