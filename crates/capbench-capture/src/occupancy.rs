@@ -83,5 +83,6 @@ mod tests {
         assert_eq!(Occupancy::fullest([fill(u64::MAX, u64::MAX), fill(1, 2)]), fill(u64::MAX, u64::MAX));
         assert_eq!(Occupancy::fullest([None, None]), None);
         assert_eq!(fill(3, 64).unwrap().to_string(), "5 %");
+        assert!(fill(70, 64).unwrap().is_full() && !fill(63, 64).unwrap().is_full());
     }
 }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | Did the generator send the load? | [`is_load_sent`] for a trial, [`are_frames_sent`] and [`is_rate_sent`] for numbers |
 //! | Did it send every frame? | [`TrialResult::shortfall`]; `trial.rs` of capbench-model says which unsent frames are rounding |
-//! | Did it send the load that a publication names? | [`is_published_load_sent`]; can it at all: `is_out_of_reach` |
+//! | Did it send the load that a publication names? | [`is_published_load_sent`]; is it out of the generator's reach: `is_out_of_reach` |
 //! | Which frames does the path of a search not forward, unsent ones included? | `frames_not_forwarded` |
 //! | Can unsent frames hide a loss of a soak? | `can_hide_loss` |
 //! | Did one trial sustain its load? | [`is_sustained`]; without the buffered frames [`is_delivered`]; with an allowed loss [`misses_up_to`] |
@@ -74,8 +74,8 @@ pub fn is_published_load_sent(trial: &TrialResult) -> bool {
     trial.sent as f64 >= REPRODUCED_LOAD_SHARE * trial.intended as f64
 }
 
-/// Whether the generator usually does not reach the load of a publication that was not sent in so many of these trials. More of them change
-/// nothing.
+/// Whether the load of a publication is out of the generator's reach: more than half of the trials, `short` of them, did not send it. More
+/// trials change nothing.
 pub(crate) fn is_out_of_reach(short: usize, trials: usize) -> bool {
     short as f64 > UNREACHED_LOAD * trials as f64 && trials >= TRIALS_OF_UNREACHED_LOAD
 }

@@ -296,12 +296,12 @@ capbench_model::thresholds! {
     REPRODUCTION_VISITS: u32 = 9, "visits",
         "a calculation: sign test, 2 x 10 x 0.5^9 = 0.039, and 2 x 9 x 0.5^8 = 0.070; each publication takes less than 15 minutes";
 
-    /// Visits of a point that are enough for a claim, without others that were disturbed, whose load was not sent though that may answer, or
-    /// was not among the highest.
+    /// Other visits of a point are left out (disturbed, without their load, without one of the highest loads) only if at least this many remain.
+    /// Where only the load itself answers, visits without it are left out in any case.
     ENOUGH_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
-    /// The part of the visits of a method, those with the highest loads, that shows what it does under more than it takes.
+    /// Where a claim is about more packets than a method takes, this part of its visits decides: those with the highest loads.
     HIGHEST_LOADS: f64 = 0.5, "of the visits",
-        "a choice: a shared host halved the generator's maximum in up to half of the visits; a smaller part leaves too few of 27";
+        "a choice: a shared host halved the generator's maximum in up to half of the visits";
     /// The part of the visits of both sides that decides which CPU time is lower. Noise only adds to a CPU time, and on some hosts to that of
     /// most visits.
     LEAST_DISTURBED_VISITS: f64 = 0.25, "of the visits",
@@ -310,7 +310,7 @@ capbench_model::thresholds! {
     /// Above this share of trials whose load was not sent, the generator of the host is too weak for a claim about that load.
     UNREACHED_LOAD: f64 = 0.5, "of the trials", "a choice: it usually does not reach it";
     /// From this number of trials on, that share shows what the generator can do.
-    TRIALS_OF_UNREACHED_LOAD: usize = 6, "trials", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
+    TRIALS_OF_UNREACHED_LOAD: usize = 6, "trials", "a choice: fewer do not show what is usual";
 
     // Bursts and RFC 2544.
     /// The last part of the time after the overload that must be without loss, as a share of it. A generator that is late by more

@@ -15,9 +15,9 @@ use std::time::Duration;
 use crate::links::LinkDeltas;
 use capbench_model::places::Place;
 
-/// Declares the meanings, each with the place of such frames in the ledger of a trial, their place for `why`, and its words.
+/// Declares the meanings, each with the place of such frames in `capbench why` and its words.
 macro_rules! meanings {
-    ($($name:ident $place:expr, $for_why:expr, $words:literal;)+) => {
+    ($($name:ident $place:expr, $words:literal;)+) => {
         /// The meaning of a counter, independent of its name in the driver.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Meaning {
@@ -25,17 +25,18 @@ macro_rules! meanings {
         }
 
         impl Meaning {
-            /// The place of such frames in the ledger; `None` if nothing is lost.
-            pub fn place(self) -> Option<Place> {
+            /// The place in `capbench why`, which distinguishes the NIC from the link; `None` if nothing is lost.
+            pub fn place_for_why(self) -> Option<Place> {
                 match self {
                     $(Self::$name => $place,)+
                 }
             }
 
-            /// The place for `why`, which keeps the NIC apart from the link; `None` if nothing is lost.
-            pub fn place_for_why(self) -> Option<Place> {
-                match self {
-                    $(Self::$name => $for_why,)+
+            /// The place in the ledger of a trial, which counts losses of the NIC as those of the link; `None` if nothing is lost.
+            pub fn place(self) -> Option<Place> {
+                match self.place_for_why() {
+                    Some(Place::Nic) => Some(Place::Link),
+                    other => other,
                 }
             }
 
@@ -50,23 +51,23 @@ macro_rules! meanings {
 }
 
 meanings! {
-    Missed Some(Place::Link), Some(Place::Nic), "missed: the NIC had no buffer from the host";
-    Overrun Some(Place::Link), Some(Place::Nic), "overrun of the NIC's own packet memory";
-    Discarded Some(Place::Link), Some(Place::Nic), "discarded by the NIC";
-    Checksum Some(Place::Link), Some(Place::Link), "bad FCS";
-    Length Some(Place::Link), Some(Place::Link), "bad length";
-    Framing Some(Place::Link), Some(Place::Link), "garbled on the medium";
-    Allowance Some(Place::Link), Some(Place::Nic), "above what the hypervisor allows";
-    NoMemory Some(Place::Driver), Some(Place::Driver), "no memory in the driver";
-    Driver Some(Place::Driver), Some(Place::Driver), "dropped by the driver";
-    Xdp Some(Place::Xdp), Some(Place::Xdp), "dropped in XDP";
-    Shortage None, None, "shortage, not a count of lost frames";
-    Filtered None, None, "filtered by the NIC on purpose";
-    Pause None, None, "pause frames";
-    Offload None, None, "changed by the NIC before capture";
-    Diverted None, None, "redirected or sent back by an XDP program";
-    Transmit None, None, "a matter of sending";
-    Part None, None, "a sum or a part of other counters";
+    Missed Some(Place::Nic), "missed: the NIC had no buffer from the host";
+    Overrun Some(Place::Nic), "overrun of the NIC's own packet memory";
+    Discarded Some(Place::Nic), "discarded by the NIC";
+    Checksum Some(Place::Link), "bad FCS";
+    Length Some(Place::Link), "bad length";
+    Framing Some(Place::Link), "garbled on the medium";
+    Allowance Some(Place::Nic), "above what the hypervisor allows";
+    NoMemory Some(Place::Driver), "no memory in the driver";
+    Driver Some(Place::Driver), "dropped by the driver";
+    Xdp Some(Place::Xdp), "dropped in XDP";
+    Shortage None, "shortage, not a count of lost frames";
+    Filtered None, "filtered by the NIC on purpose";
+    Pause None, "pause frames";
+    Offload None, "changed by the NIC before capture";
+    Diverted None, "redirected or sent back by an XDP program";
+    Transmit None, "a matter of sending";
+    Part None, "a sum or a part of other counters";
 }
 
 /// What a counter says about lost frames.

@@ -57,7 +57,8 @@ pub struct Claim {
     /// Answers that remain valid if a load was not reached: what is lost at a lower load is lost.
     #[serde(default)]
     at_what_was_sent: Vec<Answer>,
-    /// Whether it is about more packets than a method takes. Where others slow the host, the generator's maximum may be less.
+    /// Whether it is about more packets than a method takes. Then the visits with the highest loads decide, as other work on the host lowers the
+    /// generator's maximum.
     #[serde(default)]
     at_highest_loads: bool,
     rule: Rule,
@@ -117,7 +118,8 @@ impl Claim {
     }
 
     fn judgement(&self, answer: RuleAnswer<'_>) -> JudgedClaim {
-        if self.at_what_was_sent.contains(&answer.answer) {
+        // That a claim cannot be tested does not depend on the load that was sent.
+        if answer.answer == Answer::NotTestable || self.at_what_was_sent.contains(&answer.answer) {
             judgement_at_any_load(&self.claim, answer)
         } else {
             judgement(&self.claim, answer)
@@ -153,8 +155,7 @@ impl Claim {
                 // Losses count at any load.
                 Rule::Uncounted => all.undisturbed(),
                 _ if self.at_highest_loads => all.undisturbed().of_highest_loads(),
-                // A load that was not sent leaves no answer, and a disturbance may.
-                _ => all.of_sent_load(!self.at_what_was_sent.is_empty()).undisturbed(),
+                _ => all.decisive(!self.at_what_was_sent.is_empty()),
             });
         }
         Group { label: over.label(), names, visits }

@@ -65,6 +65,7 @@ pub struct JudgedClaim {
 
 /// The judgement of a claim by this answer. There is no answer if the generator did not reach the load of the publication.
 pub(crate) fn judgement(claim: &str, answer: RuleAnswer<'_>) -> JudgedClaim {
+    let without_load = answer_without_load(&answer.visits);
     let mut short: BTreeSet<u32> = BTreeSet::new();
     for trial in answer.visits.iter().flat_map(|visits| &visits.trials) {
         if !is_published_load_sent(trial) {
@@ -76,7 +77,7 @@ pub(crate) fn judgement(claim: &str, answer: RuleAnswer<'_>) -> JudgedClaim {
     if !short.is_empty() {
         let all_trials = judgement.trials.len();
         let withdraws = withdraw(judgement);
-        judgement.answer = answer_without_load(short.len(), all_trials);
+        judgement.answer = without_load;
         judgement.evidence.push(ClaimEvidence::LoadNotReached { trials: short.len(), all_trials, withdraws });
     }
     judged

@@ -160,3 +160,10 @@ fn a_goal_is_decided_to_a_nanosecond_of_trial_time() {
     let longer = Criteria { duration_sum: Duration::from_nanos(11), ..criteria };
     assert_eq!(longer.classify(&[observation(10, 0.0)]), Class::Undecided, "a nanosecond is missing");
 }
+
+#[test]
+fn a_published_load_is_out_of_reach_if_more_than_half_of_six_trials_lack_it() {
+    for (short, trials, expected) in [(5, 10, false), (6, 10, true), (5, 5, false), (6, 6, true)] {
+        assert_eq!(is_out_of_reach(short, trials), expected, "{short} of {trials}");
+    }
+}

@@ -30,11 +30,11 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// Maximum by which a full output may prolong that.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A reading of the counters that takes longer than this was interrupted. One call takes a few microseconds.
-const PROMPT_NS: u64 = 1_000_000;
+/// A reading of the counters that takes longer was interrupted. One call takes a few microseconds.
+const SHORT_READING_NS: u64 = 1_000_000;
 
-/// How often it is repeated at most.
-const PROMPT_READINGS: u32 = 3;
+/// Maximum number of readings in a row.
+const SHORT_READINGS: u32 = 4;
 
 /// An open capture without its frames.
 #[derive(Debug)]
@@ -69,12 +69,12 @@ pub(super) struct Drain {
     patience: Duration,
 }
 
-/// What a capture has at a time.
-#[derive(Clone, Copy, Debug)]
+/// A capture's state at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     time_ns: u64,
     /// Batches that are complete, if the method knows.
-    complete: Option<u32>,
+    complete_batches: Option<u32>,
     /// Whether it has no room for a frame.
     is_full: bool,
 }
@@ -83,12 +83,12 @@ impl State {
     fn of(capture: &mut impl Capture) -> Self {
         let time_ns = realtime_ns();
         let is_full = capture.fill().is_some_and(Occupancy::is_full);
-        Self { time_ns, complete: capture.complete_batches(), is_full }
+        Self { time_ns, complete_batches: capture.complete_batches(), is_full }
     }
 
-    /// Where the losses end that were counted between this state and a later one. Normally here: a frame that arrives while the counters
-    /// are read may follow a loss that the reading missed. But if the capture got full meanwhile, as while this thread did not run, what
-    /// came meanwhile precedes what was lost.
+    /// Where the losses end that a reading between this state and `later` counted. Normally at this state: a frame that arrives during the
+    /// reading may follow a loss that it missed. If the capture became full in between, as while this thread did not run, the frames that
+    /// filled it precede the loss.
     fn end_of_losses(self, later: Self) -> Self {
         if !self.is_full && later.is_full { later } else { self }
     }
@@ -151,25 +151,30 @@ impl CaptureSide {
         delivered: Delivered,
         next_batch: u64,
     ) -> Result<Option<(u64, Boundary)>> {
-        // Before the counters: a batch that is complete now keeps its mark, one that is not loses it by the reading.
-        let before = State::of(capture);
-        let lost = self.read_counters(capture, delivered)?;
-        let end = before.end_of_losses(State::of(capture));
+        let (lost, end) = self.read_counters(capture, delivered)?;
         // A capture that gathers frames may hold some from before the loss.
         let mut is_empty = || capture.packing().is_none() && capture.fill().is_some_and(Occupancy::is_empty);
-        let complete = end.complete.map(u64::from).or_else(|| is_empty().then_some(0));
+        let complete = end.complete_batches.map(u64::from).or_else(|| is_empty().then_some(0));
         let batch = complete.map_or(u64::MAX, |complete| next_batch + complete);
         Ok(lost.map(|lost| (lost, Boundary { time_ns: end.time_ns, batch })))
     }
 
-    fn read_counters(&self, capture: &mut impl Capture, delivered: Delivered) -> Result<Option<u64>> {
+    /// The losses, and where they end.
+    fn read_counters(
+        &self,
+        capture: &mut impl Capture,
+        delivered: Delivered,
+    ) -> Result<(Option<u64>, State)> {
         // Read this before the method's counters: a frame that the interface has counted is then accepted, or on its way.
         let sample = self.at_end.get().unwrap_or_else(|| self.link.sample());
+        // Before the counters: a batch that is complete now keeps its mark, one that is not loses it by the reading.
+        let before = State::of(capture);
         let counters = capture.counters()?;
+        let end = before.end_of_losses(State::of(capture));
         if let Some(unreached) = &self.unreached {
             unreached.compare(&sample, &counters, delivered.outgoing);
         }
-        Ok(self.publish(counters, sample.counts, delivered))
+        Ok((self.publish(counters, sample.counts, delivered), end))
     }
 
     /// As `read`, while frames of the capture are in use, and without the interface's counters. `None` also if only the capture
@@ -177,17 +182,15 @@ impl CaptureSide {
     #[cold]
     pub(super) fn read_stats_now(&self, delivered: Delivered) -> Result<Option<(u64, Boundary)>> {
         let Some(stats) = &self.stats else { return Ok(None) };
-        // A frame that arrives while the counters are read may follow a loss that the reading missed. And its mark may be of a loss that the
-        // reading counts. Where this thread does not run meanwhile, many do, so it reads again.
-        let mut reading = realtime_ns();
-        let mut counters = stats.counters()?;
-        for _ in 0..PROMPT_READINGS {
-            let now = realtime_ns();
-            if now.saturating_sub(reading) <= PROMPT_NS {
+        // A mark on a frame that arrives during a reading can announce a loss that this reading counts, or a later one. If this thread is
+        // interrupted, many frames arrive meanwhile. So it reads again until a reading is short.
+        let (mut reading, mut counters) = (0, None);
+        for _ in 0..SHORT_READINGS {
+            reading = realtime_ns();
+            counters = stats.counters()?;
+            if realtime_ns().saturating_sub(reading) <= SHORT_READING_NS {
                 break;
             }
-            reading = now;
-            counters = stats.counters()?;
         }
         let Some(counters) = counters else { return Ok(None) };
         let lost = self.publish(counters, self.board.reading().link, delivered);
@@ -289,10 +292,12 @@ mod tests {
 
     #[test]
     fn losses_of_a_reading_end_before_it_unless_the_capture_got_full_meanwhile() {
+        let state =
+            |number: u32, is_full| State { time_ns: number.into(), complete_batches: Some(number), is_full };
         let (room, full) = (false, true);
-        for (first, second, end_ns) in [(room, room, 1), (full, full, 1), (full, room, 1), (room, full, 2)] {
-            let state = |time_ns, is_full| State { time_ns, complete: Some(0), is_full };
-            assert_eq!(state(1, first).end_of_losses(state(2, second)).time_ns, end_ns, "{first} {second}");
+        for (first, second, end) in [(room, room, 1), (full, full, 1), (full, room, 1), (room, full, 2)] {
+            let found = state(1, first).end_of_losses(state(2, second));
+            assert_eq!((found.time_ns, found.complete_batches), (end.into(), Some(end)), "{first} {second}");
         }
     }
 }

@@ -202,7 +202,11 @@ fn almost_every_size_is_all_but_one_and_sizes_without_their_load_do_not_count() 
     };
     assert_eq!(cheaper(1.5e6), [HOLDS]);
     assert_eq!(cheaper(1.3e6), [HOLDS], "64 bytes are not reached");
-    assert_eq!(cheaper(1.2e6), [INCONCLUSIVE], "nor are 80, in both visits");
+    assert_eq!(
+        cheaper(1.2e6),
+        [INCONCLUSIVE],
+        "nor are 80, and four visits are too few to say that they cannot be"
+    );
     let (often, _) = run("libtrace-2012", 3, &mut SimulatedLaboratory::new(1.2e6, methods()));
     assert_eq!(answers(&often, "lowers the CPU load at almost every"), [UNTESTABLE], "nor in six visits");
     let alike = vec![SimulatedMethod::new("recv", 9e5), SimulatedMethod::new("packet-v2", 9e5)];

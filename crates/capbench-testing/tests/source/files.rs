@@ -15,7 +15,7 @@ pub struct Source {
 const OF_TESTS: [&str; 4] = ["tests", "for_tests", "fuzzing", "schema_tests"];
 
 /// The names of all crates.
-pub fn crates() -> Vec<String> {
+pub fn names_of_crates() -> Vec<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut names = Vec::new();
     for entry in fs::read_dir(crates).unwrap() {

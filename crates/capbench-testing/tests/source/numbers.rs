@@ -1,4 +1,4 @@
-//! Numbers that decide, in model, judge and plan outside the tables.
+//! Numbers that decide: those of model, judge and plan outside the tables, and rows of the tables that nothing uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,18 +54,16 @@ pub fn outside_the_tables() -> BTreeMap<String, usize> {
 /// Rows that decide in the SQL of `examples/sql`: a test of capbench-dataset compares the two.
 const OF_QUERIES: [&str; 1] = ["QUERY_DEVIATIONS"];
 
-/// Rows of the tables that no crate uses, except for words.
+/// Rows of the tables that no crate uses. capbench-report does not count: it only prints them.
 pub fn unused_rows() -> Vec<String> {
     let mut rows = Vec::new();
     let mut used = Identifiers::default();
-    for name in files::crates().into_iter().filter(|name| name != "capbench-report") {
+    for name in files::names_of_crates().into_iter().filter(|name| name != "capbench-report") {
         for source in files::of_crate(&name) {
             for item in &source.items {
                 match item {
                     Item::Macro(table) if TABLES.contains(&source.path.as_str()) => {
-                        let (its_rows, values) = rows_of(table.mac.tokens.clone());
-                        rows.extend(its_rows);
-                        values.into_iter().for_each(|value| used.note(&value));
+                        rows.extend(used.note_table(table.mac.tokens.clone()));
                     }
                     item => used.visit_item(item),
                 }
@@ -75,22 +73,6 @@ pub fn unused_rows() -> Vec<String> {
     assert!(rows.len() > 100, "the tables are read wrongly: {rows:?}");
     rows.retain(|row| !used.0.contains(row) && !OF_QUERIES.contains(&row.as_str()));
     rows
-}
-
-/// The names of a table's rows, and the other identifiers in it.
-fn rows_of(table: TokenStream) -> (Vec<String>, Vec<Ident>) {
-    let (mut rows, mut others) = (Vec::new(), Vec::new());
-    let mut tokens = table.into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        let TokenTree::Ident(name) = token else { continue };
-        let is_before_type = matches!(
-            tokens.peek(),
-            Some(TokenTree::Punct(colon)) if colon.as_char() == ':' && colon.spacing() == Spacing::Alone
-        );
-        let is_row = is_before_type && name.to_string().chars().all(|letter| !letter.is_lowercase());
-        if is_row { rows.push(name.to_string()) } else { others.push(name) }
-    }
-    (rows, others)
 }
 
 /// The identifiers of a source, also in the arguments of macros.
@@ -110,6 +92,28 @@ impl Identifiers {
                 TokenTree::Literal(_) | TokenTree::Punct(_) => {}
             }
         }
+    }
+
+    /// Notes the identifiers of a table other than the names of its rows, which it returns.
+    fn note_table(&mut self, table: TokenStream) -> Vec<String> {
+        let mut rows = Vec::new();
+        let mut tokens = table.into_iter().peekable();
+        while let Some(token) = tokens.next() {
+            let TokenTree::Ident(name) = token else {
+                self.note_tokens(token.into());
+                continue;
+            };
+            let is_before_type = matches!(
+                tokens.peek(),
+                Some(TokenTree::Punct(colon)) if colon.as_char() == ':' && colon.spacing() == Spacing::Alone
+            );
+            if is_before_type && name.to_string().chars().all(|letter| !letter.is_lowercase()) {
+                rows.push(name.to_string());
+            } else {
+                self.note(&name);
+            }
+        }
+        rows
     }
 }
 

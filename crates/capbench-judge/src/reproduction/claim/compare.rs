@@ -69,7 +69,7 @@ struct Compared<'g> {
     confirms: Option<bool>,
     /// Whether the generator did not reach the load.
     is_short: bool,
-    /// Whether it usually does not, so that more visits change nothing.
+    /// Whether the load is out of the generator's reach, so that more visits change nothing.
     is_out_of_reach: bool,
     /// Whether visits of both overlap.
     overlap: bool,
@@ -266,11 +266,14 @@ fn places(compared: &[Compared<'_>], is_selected: impl Fn(&Compared<'_>) -> bool
     ClaimValue::Places { labels }
 }
 
-/// The answer where fewer than two places are known to meet the limit: there is nothing to compare if no place meets it, for sure.
+/// The answer where fewer than two places are known to meet the limit. If all places but one are known to miss it, there is nothing to compare.
 fn answer_without_ends(groups: &[Group<'_>], limit: Limit) -> Answer {
-    let misses = |visits: &Visits<'_>| visits.meets(limit.contrary(), Figure::Captured);
-    let is_nowhere = !groups.is_empty() && groups.iter().all(|group| group.visits.iter().any(misses));
-    if is_nowhere { Answer::NotTestable } else { Answer::Inconclusive }
+    let mut open = 0;
+    for group in groups {
+        let misses = group.visits.iter().any(|visits| visits.meets(limit.contrary(), Figure::Captured));
+        open += usize::from(!misses);
+    }
+    if !groups.is_empty() && open < 2 { Answer::NotTestable } else { Answer::Inconclusive }
 }
 
 /// The first and the last place at which the limit is met, as one group; the claim's text if there are fewer than two.

@@ -46,7 +46,7 @@ impl EffectRule {
         let Some(done) = measured.done(step) else { return Vec::new() };
         let Some(outcome) = &done.sweep else { return Vec::new() };
         let mut judgements: Vec<JudgedClaim> = Vec::new();
-        let decisive = decisive(outcome, &done.trials);
+        let decisive = decisive_trials(outcome, &done.trials);
         for ShownEffect { series, effect, trials } in effects(&Swept::new(outcome, &decisive)) {
             if !self.effect.is_that_of(&effect) || !self.methods.contains(&series.method) {
                 continue;
@@ -75,12 +75,12 @@ impl EffectRule {
     }
 }
 
-/// The trials without those whose load was not sent, and those that the host disturbed, at points with enough others.
-fn decisive(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<TrialResult> {
+/// The trials that decide, point by point.
+fn decisive_trials(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<TrialResult> {
     let mut kept: BTreeSet<u32> = BTreeSet::new();
     for reading in outcome.series.iter().flat_map(|series| &series.readings) {
         let visits = trials.iter().filter(|trial| reading.trials.contains(&trial.number));
-        kept.extend(Visits::from_trials(visits).of_sent_load(false).undisturbed().numbers());
+        kept.extend(Visits::from_trials(visits).decisive(false).numbers());
     }
     trials.iter().filter(|trial| kept.contains(&trial.number)).cloned().collect()
 }

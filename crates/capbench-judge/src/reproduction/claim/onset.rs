@@ -20,9 +20,9 @@ pub(super) struct Onset {
     then: u32,
     /// Captured shares below this are a loss.
     limit: f64,
-    /// Whether a point whose load was not reached is open, also if it lost nothing.
+    /// Whether a point counts as lossless only if the generator reached its load.
     #[serde(default)]
-    next_only: bool,
+    only_reached: bool,
 }
 
 /// Where loss begins, by the indices of the points. Points between both are undecided.
@@ -54,19 +54,20 @@ impl Onset {
         let is_lossy = Limit::Below(self.limit);
         let lossy_visits = lossy_from.and_then(|lossy| visits.get(lossy));
         // Losses up to the published point can be of a disturbed host. That nothing is lost there cannot be.
-        let noise_explains = clean_before <= self.published(groups)
+        let noise_explains = answer != Answer::Inconclusive
+            && clean_before <= self.published(groups)
             && lossy_visits.is_some_and(|visits| visits.are_explained_by_noise(is_lossy, Figure::Captured));
-        let last = if self.next_only && case == "open" { Some(clean_before) } else { lossy_from };
+        let last = if self.only_reached && case == "open" { Some(clean_before) } else { lossy_from };
         if let Some(last) = last {
             visits.truncate(last + 1);
         }
         let last_clean = clean_before.checked_sub(1).map_or("", |last| label(groups, last));
         let mut values = TextValues::from_operands(&visits).with("clean", last_clean);
         let from = values.text(claim.says(if last_clean.is_empty() { "nowhere" } else { "from" }));
-        let is_short = self.next_only && visits_there.fell_short();
+        let is_short = self.only_reached && visits_there.fell_short();
         let why = self.why_undecided(&visits_there);
         if answer == Answer::Inconclusive && why == Undecided::LoadNotReached {
-            answer = answer_without_load(visits_there.short_of_load(), visits_there.trials.len());
+            answer = answer_without_load(std::slice::from_ref(&visits_there));
         }
         let captured = visits_there.median(Figure::Captured).unwrap_or_default();
         let loops: f64 = label(groups, point).parse().unwrap_or_default();
@@ -94,7 +95,7 @@ impl Onset {
 
     /// Whether a point loses no packets, and decides that.
     fn is_clean(&self, visits: &Visits<'_>) -> bool {
-        self.is_whole(visits) && !(self.next_only && visits.fell_short())
+        self.is_whole(visits) && !(self.only_reached && visits.fell_short())
     }
 
     /// Whether no packet is lost at a point.
@@ -110,9 +111,9 @@ impl Onset {
             _ if clean_before == points => (Answer::Changed, "never"),
             Some(lossy) if lossy == clean_before && clean_before == published => (Answer::Holds, "holds"),
             Some(lossy) if lossy == clean_before => (Answer::Changed, "changed"),
-            // A point loses that lost nothing then, or the contrary, wherever in between it begins.
+            // A point before the published one loses, or the published one loses nothing. Points in between may be open.
             Some(lossy) if lossy < published || clean_before > published => (Answer::Changed, "changed"),
-            _ if self.next_only && clean_before > published => (Answer::Changed, "open"),
+            _ if self.only_reached && clean_before > published => (Answer::Changed, "open"),
             _ => (Answer::Inconclusive, "open"),
         }
     }
@@ -125,7 +126,7 @@ impl Onset {
 
     /// Why a point does not show whether packets are lost.
     fn why_undecided(&self, visits: &Visits<'_>) -> Undecided {
-        if self.next_only && visits.fell_short() && self.is_whole(visits) {
+        if self.only_reached && visits.fell_short() && self.is_whole(visits) {
             return Undecided::LoadNotReached;
         }
         visits.why_undecided()
@@ -144,7 +145,7 @@ mod tests {
     #[test]
     fn a_loss_where_nothing_was_lost_then_decides_also_if_it_is_open_where_it_begins() {
         use Answer::{Changed, Holds, Inconclusive};
-        let onset = Onset { then: 256, limit: 0.999, next_only: true };
+        let onset = Onset { then: 256, limit: 0.999, only_reached: true };
         let groups = ["512", "313", "256", "207"].map(|label| Group {
             label: label.into(),
             names: Vec::new(),

@@ -32,7 +32,7 @@ impl Search {
         let mut trials_of_searches: Vec<u32> = Vec::new();
         for over in &searched {
             // What a selection leaves open, the one in `or` fills in: the rule, then the claim, then the point.
-            let best_effort = measured.visits(&claim.of[0].or(over)).undisturbed();
+            let best_effort = measured.visits(&claim.of[0].or(over)).decisive(false);
             let Some(found) = measured.found(&self.of.or(&claim.of[0]).or(over)) else { continue };
             let Some(found_pps) = found.value else { continue };
             trials_of_searches.extend(found.trials);

@@ -67,9 +67,8 @@ fn found(losses: &Losses, visits: &[Visits<'_>]) -> Found {
         return Found { answer, case: "uncounted" };
     }
     if losses.lost == 0 {
-        let short = visits.iter().map(Visits::short_of_load).sum();
-        let answer = if short > 0 {
-            answer_without_load(short, visits.iter().map(|visits| visits.trials.len()).sum())
+        let answer = if visits.iter().any(Visits::fell_short) {
+            answer_without_load(visits)
         } else if buffered_share(visits).is_some() {
             // If the buffers contained more than a few frames when sending ended, a longer trial could lose some.
             Answer::Inconclusive

@@ -29,7 +29,7 @@ impl Limit {
         matches!(self, Self::AtMost(_) | Self::Below(_))
     }
 
-    /// The limit that all other values meet.
+    /// The limit that exactly those values meet that do not meet this one.
     pub(crate) fn contrary(self) -> Self {
         match self {
             Self::AtLeast(limit) => Self::Below(limit),

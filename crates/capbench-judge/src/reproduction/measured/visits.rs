@@ -95,13 +95,14 @@ impl<'t> Visits<'t> {
         self.narrowed_to(|trial| !is_disturbed_besides_speed(trial), ENOUGH_VISITS)
     }
 
-    /// Those whose load was sent, unless it is out of reach. `may_answer`: what others show may answer, too, so that these have to be as many
-    /// as exclude chance; else all remain.
-    pub(crate) fn of_sent_load(self, may_answer: bool) -> Self {
+    /// The visits that decide: those whose load was sent, and of them those that the host did not disturb. If the load is out of reach, none is
+    /// left out for it. `lower_load_may_answer`: visits without the load are left out only if enough others remain.
+    pub(crate) fn decisive(self, lower_load_may_answer: bool) -> Self {
         if self.is_out_of_reach() {
-            return self;
+            return if lower_load_may_answer { self.undisturbed() } else { self };
         }
-        self.narrowed_to(is_published_load_sent, if may_answer { ENOUGH_VISITS } else { 1 })
+        let fewest = if lower_load_may_answer { ENOUGH_VISITS } else { 1 };
+        self.narrowed_to(is_published_load_sent, fewest).undisturbed()
     }
 
     fn narrowed_to(self, is_kept: impl Fn(&TrialResult) -> bool, fewest: u32) -> Self {
@@ -293,7 +294,7 @@ fn lowest(values: usize) -> usize {
 mod tests {
     use std::time::Duration;
 
-    use capbench_model::disturbance::{CpuDisturbance, Disturbance};
+    use capbench_model::disturbance::CpuDisturbance;
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Emptying, Load, Phase, TrialResult};
     use rand_core::{Rng, SeedableRng};
@@ -357,42 +358,47 @@ mod tests {
         }
     }
 
-    #[test]
-    fn visits_whose_load_was_sent_remain_though_fewer_than_six_of_them_are_undisturbed() {
+    /// Nine trials: the first `disturbed` with other work on their CPU, and those with these numbers without their load.
+    fn nine(disturbed: u32, short: &[u32]) -> Vec<TrialResult> {
         let mut trials = Vec::new();
         for number in 1..=9 {
-            let sent = if number == 1 { 500 } else { 1000 };
+            let sent = if short.contains(&number) { 500 } else { 1000 };
             let second = Duration::from_secs(1);
-            let trial = measured(1000, sent, sent, 0).result(
+            let mut trial = measured(1000, sent, sent, 0).result(
                 number,
                 Phase::Sweep,
                 &profile("recv"),
                 Load::Maximum,
                 second,
             );
-            let foreign_ns = if number <= 4 { 900_000_000 } else { 0 };
-            let cpus = vec![CpuDisturbance { foreign_ns, ..CpuDisturbance::default() }];
-            let disturbance = Disturbance {
-                cpus,
-                tick_ns: 10_000_000,
-                sending_ns: 1_000_000_000,
-                ..Disturbance::default()
-            };
-            trials.push(TrialResult { disturbance, ..trial });
+            let foreign_ns = if number <= disturbed { 900_000_000 } else { 0 };
+            trial.disturbance.cpus = vec![CpuDisturbance { foreign_ns, ..CpuDisturbance::default() }];
+            trial.disturbance.tick_ns = 10_000_000;
+            trial.disturbance.sending_ns = 1_000_000_000;
+            trials.push(trial);
         }
-        let all = || Visits::from_trials(&trials);
-        assert_eq!(all().of_sent_load(true).undisturbed().numbers(), [2, 3, 4, 5, 6, 7, 8, 9]);
-        assert_eq!(all().undisturbed().numbers().len(), 9, "five are undisturbed");
-        trials[3].disturbance = Disturbance::default();
-        let undisturbed =
-            |trials: &[TrialResult]| Visits::from_trials(trials).of_sent_load(true).undisturbed().numbers();
-        assert_eq!(undisturbed(&trials), [4, 5, 6, 7, 8, 9]);
-        trials.iter_mut().skip(5).for_each(|trial| trial.sent = 500);
-        // Four of nine have the load, and the others are too many to be chance.
-        assert_eq!(Visits::from_trials(&trials).of_sent_load(false).numbers().len(), 9);
-        trials[5].sent = 1000;
-        assert_eq!(Visits::from_trials(&trials).of_sent_load(false).numbers(), [2, 3, 4, 5, 6]);
-        assert_eq!(Visits::from_trials(&trials).of_sent_load(true).numbers().len(), 9);
+        trials
+    }
+
+    fn decisive(trials: &[TrialResult], lower_load_may_answer: bool) -> Vec<u32> {
+        Visits::from_trials(trials).decisive(lower_load_may_answer).numbers()
+    }
+
+    #[test]
+    fn visits_with_their_load_are_left_before_those_that_were_not_disturbed() {
+        let trials = nine(4, &[1]);
+        assert_eq!(decisive(&trials, true), [2, 3, 4, 5, 6, 7, 8, 9], "five are undisturbed");
+        assert_eq!(decisive(&nine(3, &[1]), true), [4, 5, 6, 7, 8, 9]);
+        assert_eq!(decisive(&nine(0, &[6, 7, 8, 9]), false), [1, 2, 3, 4, 5]);
+        assert_eq!(decisive(&nine(0, &[6, 7, 8, 9]), true).len(), 9, "what the others show may answer");
+    }
+
+    #[test]
+    fn a_load_that_most_visits_lack_leaves_all_of_them() {
+        // Without the disturbed ones two of six would lack the load.
+        let trials = nine(3, &[1, 2, 3, 8, 9]);
+        assert_eq!(decisive(&trials, false).len(), 9);
+        assert_eq!(decisive(&trials, true), [4, 5, 6, 7, 8, 9]);
     }
 
     #[test]
