@@ -74,8 +74,8 @@ pub fn is_published_load_sent(trial: &TrialResult) -> bool {
     trial.sent as f64 >= REPRODUCED_LOAD_SHARE * trial.intended as f64
 }
 
-/// Whether the load of a publication is out of the generator's reach: more than half of the trials, `short` of them, did not send it. More
-/// trials change nothing.
+/// Whether the load of a publication is out of the generator's reach: most of the trials did not send it, `short` of them. More trials
+/// change nothing.
 pub(crate) fn is_out_of_reach(short: usize, trials: usize) -> bool {
     short as f64 > UNREACHED_LOAD * trials as f64 && trials >= TRIALS_OF_UNREACHED_LOAD
 }

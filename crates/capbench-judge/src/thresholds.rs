@@ -297,7 +297,7 @@ capbench_model::thresholds! {
         "a calculation: sign test, 2 x 10 x 0.5^9 = 0.039, and 2 x 9 x 0.5^8 = 0.070; each publication takes less than 15 minutes";
 
     /// Other visits of a point are left out (disturbed, without their load, without one of the highest loads) only if at least this many remain.
-    /// Where only the load itself answers, visits without it are left out in any case.
+    /// Where only the load itself answers, visits without it are left out unless it is out of reach.
     ENOUGH_VISITS: u32 = 6, "visits", "a calculation: sign test, 2 x 0.5^6 = 0.031, and 2 x 0.5^5 = 0.063";
     /// Where a claim is about more packets than a method takes, this part of its visits decides: those with the highest loads.
     HIGHEST_LOADS: f64 = 0.5, "of the visits",
