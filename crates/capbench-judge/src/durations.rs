@@ -46,6 +46,8 @@ pub struct Planned {
     pub sending: Duration,
     /// Estimated time of the whole run. Absent if the run ends by its time, and not by its trials.
     pub time: Option<Duration>,
+    /// Searches of each set-up, one after the other; 0 if there is one or none.
+    pub searches: u32,
 }
 
 /// The announced time of a run. How long a trial takes on this host shows only in the run, which then announces another time.
@@ -71,28 +73,41 @@ impl AnnouncedTime {
 
     /// Adds a trial that ended so long after the first one began. The new time of the whole run, if the trials so far show that the
     /// announced one is wrong.
+    ///
+    /// The trials to come may be of another kind: of a sweep, the first lose nothing and so are quicker. Their time is the geometric mean
+    /// of what was assumed and of what the trials so far would make of it.
     pub fn corrected_after(&mut self, trial: &TrialResult, elapsed: Duration) -> Option<Duration> {
         self.trials += 1;
         self.sending += Duration::try_from_secs_f64(trial.duration_s).unwrap_or_default();
-        let done = self.done_share();
+        let done = self.done_share(trial.search);
         if self.trials < ESTIMATING_TRIALS || done >= 1.0 {
             return None;
         }
-        let expected = whole_run(elapsed.div_f64(done));
+        let assumed = self.planned.time?;
+        let slower = elapsed.div_duration_f64(assumed.mul_f64(done));
+        let rest = assumed.mul_f64((1.0 - done) * slower.sqrt());
+        let expected = whole_run(elapsed + rest);
         let is_wrong = expected > self.announced.mul_f64(WRONG_ESTIMATE)
             || self.announced > expected.mul_f64(WRONG_ESTIMATE);
-        if !is_wrong || expected.max(self.announced) < ANNOUNCED_TIME {
+        if !is_wrong || rest < ANNOUNCED_TIME {
             return None;
         }
         self.announced = expected;
         Some(expected)
     }
 
-    /// The share of the plan that the trials so far are, by the time that was assumed for each.
-    fn done_share(&self) -> f64 {
+    /// The share of the plan that the trials so far are, by the time that was assumed for each. A search takes as many trials as it needs: with
+    /// this one, the share is at most that of the searches that have begun.
+    fn done_share(&self, search: Option<u32>) -> f64 {
         let done = self.sending + TRIAL_OVERHEAD * self.trials as u32;
         let planned = self.planned.sending + TRIAL_OVERHEAD * self.planned.trials as u32;
-        if planned.is_zero() { 1.0 } else { done.div_duration_f64(planned) }
+        let by_trials = if planned.is_zero() { 1.0 } else { done.div_duration_f64(planned) };
+        match search {
+            Some(nth) if self.planned.searches > 0 => {
+                by_trials.min(f64::from(nth) / f64::from(self.planned.searches))
+            }
+            _ => by_trials,
+        }
     }
 }
 
@@ -142,7 +157,8 @@ mod tests {
     /// The times in whole seconds that a run of a hundred trials of 0.7 s announces, if each of them takes so long.
     fn announced(planned_s: u64, trial_s: f64) -> Vec<u64> {
         let sending = Duration::from_secs(70);
-        let planned = Planned { trials: 100, sending, time: Some(Duration::from_secs(planned_s)) };
+        let planned =
+            Planned { trials: 100, sending, time: Some(Duration::from_secs(planned_s)), searches: 0 };
         let mut time = AnnouncedTime::of_plan(planned).unwrap();
         let trial = TrialResult { duration_s: 0.7, ..TrialResult::default() };
         let mut announced = Vec::new();
@@ -154,28 +170,46 @@ mod tests {
     }
 
     #[test]
-    fn a_run_announces_another_time_if_its_first_trials_take_half_as_long_again() {
+    fn a_run_announces_another_time_if_its_trials_take_half_as_long_again() {
         assert!(announced(102, 1.45).is_empty());
-        assert_eq!(announced(102, 1.55), [157]);
+        assert_eq!(announced(102, 1.75), [153]);
         assert!(announced(102, 0.7).is_empty());
-        assert_eq!(announced(102, 0.6), [62]);
-        assert!(announced(12, 0.2).is_empty(), "short runs are not announced");
-        assert_eq!(announced(12, 0.4), [42]);
+        assert_eq!(announced(102, 0.5), [67]);
+        assert!(announced(12, 0.9).is_empty(), "the rest takes less than half a minute");
+        assert_eq!(announced(12, 1.0), [43]);
     }
 
-    #[test]
-    fn a_time_is_corrected_again_if_trials_become_slower_and_never_after_the_planned_ones() {
-        let planned = Planned { trials: 20, sending: Duration::ZERO, time: Some(Duration::from_secs(20)) };
+    /// The trials after which a run of a hundred trials of a second announces another time, and the times in whole seconds.
+    fn corrections(searches: u32, seconds_of_trial: impl Fn(usize) -> f64) -> Vec<(usize, u64)> {
+        let time = Some(Duration::from_secs(100));
+        let planned = Planned { trials: 100, time, searches, ..Planned::default() };
         let mut time = AnnouncedTime::of_plan(planned).unwrap();
         let mut elapsed = Duration::ZERO;
         let mut announced = Vec::new();
-        for nth in 1..=30 {
-            elapsed += Duration::from_secs(if nth <= 10 { 2 } else { 12 });
-            let corrected = time.corrected_after(&TrialResult::default(), elapsed);
+        for nth in 1..=120 {
+            elapsed += Duration::from_secs_f64(seconds_of_trial(nth));
+            // Each search takes 40 trials.
+            let search = (searches > 0).then_some(nth.div_ceil(40) as u32);
+            let corrected = time.corrected_after(&TrialResult { search, ..TrialResult::default() }, elapsed);
             announced.extend(corrected.map(|time| (nth, time.as_secs())));
         }
-        assert_eq!(announced, [(10, 42), (12, 75), (16, 117)]);
         assert!(AnnouncedTime::of_plan(Planned { time: None, ..planned }).is_none());
+        announced
+    }
+
+    #[test]
+    fn a_time_is_corrected_again_if_trials_become_slower_and_not_if_only_the_first_are_quick() {
+        let slower = corrections(0, |nth| if nth <= 50 { 2.0 } else { 12.0 });
+        assert_eq!(slower, [(12, 150), (54, 226), (64, 343), (81, 519)]);
+        assert_eq!(corrections(0, |nth| if nth <= 40 { 0.56 } else { 1.3 }), []);
+        assert_eq!(corrections(0, |_| 0.56), [(54, 66)]);
+    }
+
+    #[test]
+    fn a_search_that_takes_more_trials_than_planned_shows_how_long_the_others_take() {
+        // Ten searches of ten trials each were planned, and 20 s later two of them should have ended.
+        assert_eq!(corrections(10, |_| 1.0), [(21, 153), (75, 231)]);
+        assert_eq!(corrections(0, |_| 1.0), []);
     }
 
     #[test]

@@ -263,7 +263,8 @@ impl Plan for Search {
 
     fn planned(&self) -> Result<Planned> {
         let searches = self.setups.len() as u32 * self.searches;
-        Ok(search::estimate(&self.plan)?.planned(self.plan.quiet, searches))
+        let planned = search::estimate(&self.plan)?.planned(self.plan.quiet, searches);
+        Ok(Planned { searches: self.searches, ..planned })
     }
 
     fn statements(&self, scene: &Scene) -> Vec<String> {

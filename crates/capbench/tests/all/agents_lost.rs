@@ -1,6 +1,7 @@
 //! Agents that are lost: killed, or behind a connection that is cut, that delays, or that is silent for ever.
 
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -29,9 +30,8 @@ impl Link {
 
     /// The location of an interface whose agent this command starts, behind it.
     pub fn location(&self, command: &str, interface: &str, how: &str, when: &str) -> String {
-        let python = program("python3").get_program().to_string_lossy().into_owned();
         let [program, mark] = ["link.py", "mark"].map(|name| self.file(name));
-        format!("exec:{python} {program} {mark} {how} {when} {command},{interface}")
+        format!("exec:{} {program} {mark} {how} {when} {command},{interface}", python())
     }
 
     /// The locations of both ends, one of them behind it.
@@ -55,6 +55,16 @@ impl Link {
     pub fn has_harmed(&self) -> bool {
         self.harms() > 0
     }
+}
+
+/// The interpreter itself. What a version manager has in its place chooses one, which takes longer than a controller that was left
+/// alone may have to wait.
+fn python() -> &'static str {
+    static PATH: LazyLock<String> = LazyLock::new(|| {
+        let asked = program("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+        String::from_utf8(asked.stdout).unwrap().trim_end().to_string()
+    });
+    &PATH
 }
 
 /// A bench of one trial between two locations, whose ends wait for each other as [`WAITS`] says.

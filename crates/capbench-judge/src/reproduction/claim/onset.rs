@@ -32,6 +32,8 @@ struct Begins {
     clean_before: usize,
     /// The first point that loses packets.
     lossy_from: Option<usize>,
+    /// Whether the point at which the publication began to lose packets loses none.
+    is_published_clean: bool,
 }
 
 impl Onset {
@@ -42,9 +44,10 @@ impl Onset {
         step: Option<&StepFacts>,
     ) -> RuleAnswer<'m> {
         let mut visits = all_visits(groups);
-        let begins = self.begins(&visits);
-        let Begins { clean_before, lossy_from } = begins;
-        let (mut answer, case) = self.answer(groups, begins, visits.len());
+        let published = self.published(groups);
+        let begins = self.begins(&visits, published);
+        let Begins { clean_before, lossy_from, .. } = begins;
+        let (mut answer, case) = self.answer(published, begins, visits.len());
         // The point that the text names: the first with loss, or where it is open, the first that is not clean.
         let point = match lossy_from {
             Some(lossy) if case != "open" => lossy,
@@ -55,9 +58,10 @@ impl Onset {
         let lossy_visits = lossy_from.and_then(|lossy| visits.get(lossy));
         // Losses up to the published point can be of a disturbed host. That nothing is lost there cannot be.
         let noise_explains = answer != Answer::Inconclusive
-            && clean_before <= self.published(groups)
+            && !begins.is_published_clean
             && lossy_visits.is_some_and(|visits| visits.are_explained_by_noise(is_lossy, Figure::Captured));
-        let last = if self.only_reached && case == "open" { Some(clean_before) } else { lossy_from };
+        let shown = if begins.is_published_clean { clean_before.max(published) } else { clean_before };
+        let last = if self.only_reached && case == "open" { Some(shown) } else { lossy_from };
         if let Some(last) = last {
             visits.truncate(last + 1);
         }
@@ -84,12 +88,13 @@ impl Onset {
         RuleAnswer { answer, evidence, visits, chance, noise_explains }
     }
 
-    /// Where loss begins at these points.
-    fn begins(&self, visits: &[Visits<'_>]) -> Begins {
+    /// Where loss begins at these points, and whether it can begin at the published one.
+    fn begins(&self, visits: &[Visits<'_>], published: usize) -> Begins {
         let is_lossy = Limit::Below(self.limit);
         Begins {
             clean_before: visits.iter().take_while(|point| self.is_clean(point)).count(),
             lossy_from: visits.iter().position(|point| point.meets(is_lossy, Figure::Captured)),
+            is_published_clean: visits.get(published).is_some_and(|point| self.is_clean(point)),
         }
     }
 
@@ -104,16 +109,15 @@ impl Onset {
     }
 
     /// The answer, and the case of the claim's text.
-    fn answer(&self, groups: &[Group<'_>], begins: Begins, points: usize) -> (Answer, &'static str) {
-        let published = self.published(groups);
-        let Begins { clean_before, lossy_from } = begins;
+    fn answer(&self, published: usize, begins: Begins, points: usize) -> (Answer, &'static str) {
+        let Begins { clean_before, lossy_from, is_published_clean } = begins;
         match lossy_from {
             _ if clean_before == points => (Answer::Changed, "never"),
             Some(lossy) if lossy == clean_before && clean_before == published => (Answer::Holds, "holds"),
             Some(lossy) if lossy == clean_before => (Answer::Changed, "changed"),
-            // A point before the published one loses, or the published one loses nothing. Points in between may be open.
-            Some(lossy) if lossy < published || clean_before > published => (Answer::Changed, "changed"),
-            _ if self.only_reached && clean_before > published => (Answer::Changed, "open"),
+            // A point before the published one loses, or the published one loses nothing. Other points may be open.
+            Some(lossy) if lossy < published || is_published_clean => (Answer::Changed, "changed"),
+            None if is_published_clean => (Answer::Changed, "open"),
             _ => (Answer::Inconclusive, "open"),
         }
     }
@@ -140,28 +144,30 @@ fn label<'g>(groups: &'g [Group<'_>], point: usize) -> &'g str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Begins, Group, Onset};
+    use super::{Answer, Begins, Onset};
 
     #[test]
-    fn a_loss_where_nothing_was_lost_then_decides_also_if_it_is_open_where_it_begins() {
+    fn a_loss_where_nothing_was_lost_then_or_none_where_loss_began_decides_also_if_other_points_are_open() {
         use Answer::{Changed, Holds, Inconclusive};
         let onset = Onset { then: 256, limit: 0.999, only_reached: true };
-        let groups = ["512", "313", "256", "207"].map(|label| Group {
-            label: label.into(),
-            names: Vec::new(),
-            visits: Vec::new(),
-        });
-        for (clean_before, lossy_from, expected) in [
-            (2, Some(2), (Holds, "holds")),
-            (1, Some(1), (Changed, "changed")),
-            (0, Some(1), (Changed, "changed")),
-            (1, Some(2), (Inconclusive, "open")),
-            (1, None, (Inconclusive, "open")),
-            (3, None, (Changed, "open")),
-            (4, None, (Changed, "never")),
+        for (clean_before, lossy_from, is_published_clean, expected) in [
+            (2, Some(2), false, (Holds, "holds")),
+            (1, Some(1), false, (Changed, "changed")),
+            (0, Some(1), false, (Changed, "changed")),
+            (1, Some(2), false, (Inconclusive, "open")),
+            (1, Some(3), false, (Inconclusive, "open")),
+            (1, Some(3), true, (Changed, "changed")),
+            (1, None, false, (Inconclusive, "open")),
+            (1, None, true, (Changed, "open")),
+            (3, None, true, (Changed, "open")),
+            (4, None, true, (Changed, "never")),
         ] {
-            let begins = Begins { clean_before, lossy_from };
-            assert_eq!(onset.answer(&groups, begins, 4), expected, "{clean_before} {lossy_from:?}");
+            let begins = Begins { clean_before, lossy_from, is_published_clean };
+            assert_eq!(
+                onset.answer(2, begins, 4),
+                expected,
+                "{clean_before} {lossy_from:?} {is_published_clean}"
+            );
         }
     }
 }
