@@ -46,8 +46,8 @@ pub struct Planned {
     pub sending: Duration,
     /// Estimated time of the whole run. Absent if the run ends by its time, and not by its trials.
     pub time: Option<Duration>,
-    /// Searches of each set-up, one after the other; 0 if there is one or none.
-    pub searches: u32,
+    /// Searches of each set-up, of which each round has one; 0 if the run is no search.
+    pub rounds: u32,
 }
 
 /// The announced time of a run. How long a trial takes on this host shows only in the run, which then announces another time.
@@ -71,11 +71,11 @@ impl AnnouncedTime {
         (self.announced >= ANNOUNCED_TIME).then_some(self.announced)
     }
 
-    /// Adds a trial that ended so long after the first one began. The new time of the whole run, if the trials so far show that the
-    /// announced one is wrong.
+    /// Adds a trial that ended so long after the first one began. The new time of the whole run, if by the trials so far the announced one
+    /// is wrong.
     ///
-    /// The trials to come may be of another kind: of a sweep, the first lose nothing and so are quicker. Their time is the geometric mean
-    /// of what was assumed and of what the trials so far would make of it.
+    /// Trials to come may be of another kind: later steps of a publication lose more and so take longer. They are supposed to take the geometric
+    /// mean of the assumed time and of that time at the speed of the trials so far.
     pub fn corrected_after(&mut self, trial: &TrialResult, elapsed: Duration) -> Option<Duration> {
         self.trials += 1;
         self.sending += Duration::try_from_secs_f64(trial.duration_s).unwrap_or_default();
@@ -86,7 +86,7 @@ impl AnnouncedTime {
         let assumed = self.planned.time?;
         let slower = elapsed.div_duration_f64(assumed.mul_f64(done));
         let rest = assumed.mul_f64((1.0 - done) * slower.sqrt());
-        let expected = whole_run(elapsed + rest);
+        let expected = elapsed + rest;
         let is_wrong = expected > self.announced.mul_f64(WRONG_ESTIMATE)
             || self.announced > expected.mul_f64(WRONG_ESTIMATE);
         if !is_wrong || rest < ANNOUNCED_TIME {
@@ -96,15 +96,16 @@ impl AnnouncedTime {
         Some(expected)
     }
 
-    /// The share of the plan that the trials so far are, by the time that was assumed for each. A search takes as many trials as it needs: with
-    /// this one, the share is at most that of the searches that have begun.
-    fn done_share(&self, search: Option<u32>) -> f64 {
+    /// The share of the plan that the trials so far are, by the time that was assumed for each. A search takes as many trials as it needs:
+    /// in round `nth` of n, nth - 1 rounds are done, and no more than nth.
+    fn done_share(&self, nth: Option<u32>) -> f64 {
         let done = self.sending + TRIAL_OVERHEAD * self.trials as u32;
         let planned = self.planned.sending + TRIAL_OVERHEAD * self.planned.trials as u32;
         let by_trials = if planned.is_zero() { 1.0 } else { done.div_duration_f64(planned) };
-        match search {
-            Some(nth) if self.planned.searches > 0 => {
-                by_trials.min(f64::from(nth) / f64::from(self.planned.searches))
+        let of_rounds = |rounds: u32| f64::from(rounds) / f64::from(self.planned.rounds);
+        match nth {
+            Some(nth) if self.planned.rounds > 0 => {
+                by_trials.clamp(of_rounds(nth.saturating_sub(1)), of_rounds(nth))
             }
             _ => by_trials,
         }
@@ -157,8 +158,7 @@ mod tests {
     /// The times in whole seconds that a run of a hundred trials of 0.7 s announces, if each of them takes so long.
     fn announced(planned_s: u64, trial_s: f64) -> Vec<u64> {
         let sending = Duration::from_secs(70);
-        let planned =
-            Planned { trials: 100, sending, time: Some(Duration::from_secs(planned_s)), searches: 0 };
+        let planned = Planned { trials: 100, sending, time: Some(Duration::from_secs(planned_s)), rounds: 0 };
         let mut time = AnnouncedTime::of_plan(planned).unwrap();
         let trial = TrialResult { duration_s: 0.7, ..TrialResult::default() };
         let mut announced = Vec::new();
@@ -170,26 +170,29 @@ mod tests {
     }
 
     #[test]
-    fn a_run_announces_another_time_if_its_trials_take_half_as_long_again() {
-        assert!(announced(102, 1.45).is_empty());
-        assert_eq!(announced(102, 1.75), [153]);
+    fn a_run_announces_another_time_if_the_new_estimate_is_wrong_by_half() {
+        assert!(announced(102, 1.6).is_empty());
+        assert_eq!(announced(102, 1.65), [153]);
         assert!(announced(102, 0.7).is_empty());
-        assert_eq!(announced(102, 0.5), [67]);
-        assert!(announced(12, 0.9).is_empty(), "the rest takes less than half a minute");
-        assert_eq!(announced(12, 1.0), [43]);
+        assert_eq!(announced(102, 0.6), [67]);
+        assert!(announced(12, 0.9).is_empty(), "the rest is estimated at less than half a minute");
+        assert_eq!(announced(12, 1.0), [41]);
     }
 
-    /// The trials after which a run of a hundred trials of a second announces another time, and the times in whole seconds.
-    fn corrections(searches: u32, seconds_of_trial: impl Fn(usize) -> f64) -> Vec<(usize, u64)> {
+    /// The trials after which a run of a hundred trials of a second announces another time, and the times in whole seconds. It has this many
+    /// rounds of searches, of so many trials each.
+    fn corrections(
+        (rounds, trials): (u32, usize),
+        seconds_of_trial: impl Fn(usize) -> f64,
+    ) -> Vec<(usize, u64)> {
         let time = Some(Duration::from_secs(100));
-        let planned = Planned { trials: 100, time, searches, ..Planned::default() };
+        let planned = Planned { trials: 100, time, rounds, ..Planned::default() };
         let mut time = AnnouncedTime::of_plan(planned).unwrap();
         let mut elapsed = Duration::ZERO;
         let mut announced = Vec::new();
         for nth in 1..=120 {
             elapsed += Duration::from_secs_f64(seconds_of_trial(nth));
-            // Each search takes 40 trials.
-            let search = (searches > 0).then_some(nth.div_ceil(40) as u32);
+            let search = (rounds > 0).then_some(nth.div_ceil(trials) as u32);
             let corrected = time.corrected_after(&TrialResult { search, ..TrialResult::default() }, elapsed);
             announced.extend(corrected.map(|time| (nth, time.as_secs())));
         }
@@ -199,17 +202,18 @@ mod tests {
 
     #[test]
     fn a_time_is_corrected_again_if_trials_become_slower_and_not_if_only_the_first_are_quick() {
-        let slower = corrections(0, |nth| if nth <= 50 { 2.0 } else { 12.0 });
-        assert_eq!(slower, [(12, 150), (54, 226), (64, 343), (81, 519)]);
-        assert_eq!(corrections(0, |nth| if nth <= 40 { 0.56 } else { 1.3 }), []);
-        assert_eq!(corrections(0, |_| 0.56), [(54, 66)]);
+        let no_search = (0, 120);
+        let slower = corrections(no_search, |nth| if nth <= 50 { 2.0 } else { 12.0 });
+        assert_eq!(slower, [(15, 150), (55, 236), (66, 363), (84, 547)]);
+        assert_eq!(corrections(no_search, |nth| if nth <= 40 { 0.56 } else { 1.3 }), []);
+        assert_eq!(corrections(no_search, |_| 0.56), [(44, 66)]);
     }
 
     #[test]
-    fn a_search_that_takes_more_trials_than_planned_shows_how_long_the_others_take() {
-        // Ten searches of ten trials each were planned, and 20 s later two of them should have ended.
-        assert_eq!(corrections(10, |_| 1.0), [(21, 153), (75, 231)]);
-        assert_eq!(corrections(0, |_| 1.0), []);
+    fn searches_that_take_other_numbers_of_trials_than_planned_show_how_long_the_others_take() {
+        assert_eq!(corrections((10, 10), |_| 1.0), []);
+        assert_eq!(corrections((10, 40), |_| 1.0), [(21, 151), (74, 227)]);
+        assert_eq!(corrections((10, 5), |_| 1.0), [(21, 64)]);
     }
 
     #[test]

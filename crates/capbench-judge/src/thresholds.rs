@@ -502,11 +502,11 @@ capbench_model::thresholds! {
         "measured: 0.15 to 0.48 s, the mean of each of seven runs on a shared host of two CPUs";
     /// Time of a run besides its trials: opening the test bed, and writing the report.
     RUN_OVERHEAD: Duration = Duration::from_secs(2), "time", "measured: 1.7 to 2.7 s on a busy host of two CPUs";
-    /// A run announces another time if its first trials show that the announced one is wrong by this factor.
+    /// A run announces another time if by its trials the announced one is wrong by this factor.
     WRONG_ESTIMATE: f64 = 1.5, "times", "a choice: a user who plans a break is not misled by less";
     /// Trials after which that is asked. The first of a run is repeated if it is disturbed, and of the others one in ten.
     ESTIMATING_TRIALS: usize = 10, "trials", "a calculation: one repeat is the share that is kept for repeats (REPEATS_RESERVE)";
-    /// Runs that take less time announce none.
+    /// Runs that take less time announce none, and runs of which less is to come no other.
     ANNOUNCED_TIME: Duration = Duration::from_secs(30), "time", "a choice: for less nobody does something else meanwhile";
     /// Share of the trials in which noise costs frames below the limit of a method, where an estimate supposes a noisy host.
     NOISY_TRIALS: f64 = 0.4, "of the trials",

@@ -75,7 +75,7 @@ impl Cost {
     /// The whole run of these trials.
     pub fn planned(&self, quiet: Duration) -> Planned {
         let time = Some(whole_run(self.time(quiet)));
-        Planned { trials: self.trials as usize, sending: self.traffic, time, searches: 0 }
+        Planned { trials: self.trials as usize, sending: self.traffic, time, rounds: 0 }
     }
 
     /// The cost of `count` repetitions.

@@ -5613,6 +5613,8 @@ class FactBenchVerdictNoneLossless(TypedDict):
     """Whether of some method no trial shows what it sustains."""
     place: NotRequired[Place]
     """Where it loses most frames."""
+    sent: NotRequired[SentShares]
+    """How much of the load was sent; absent if all of it, if it is not known, and in older files."""
     verdict: Literal['none_lossless']
 
 

@@ -55,12 +55,21 @@ impl Ranking {
         self.methods = ordered;
     }
 
+    /// That no method sustains the load, with the one that comes closest, and what limits that one.
+    fn none_lossless_by(&self, turns: &Turns) -> Conclusion {
+        let closest = closest(turns);
+        let ranked = self.find(closest);
+        Conclusion::NoneLossless {
+            best: Some(closest.clone()),
+            limit: ranked.and_then(|ranked| ranked.limited_by),
+            place: ranked.and_then(|ranked| ranked.lost_at),
+        }
+    }
+
     fn concluded_by(&self, question: Question, turns: &Turns) -> Conclusion {
         let first = turns.methods[0].method.clone();
         match (&self.conclusion, question) {
-            (Conclusion::NoneLossless { limit, place, .. }, Question::CheapestAt { .. }) => {
-                Conclusion::NoneLossless { best: Some(first), limit: *limit, place: *place }
-            }
+            (Conclusion::NoneLossless { .. }, Question::CheapestAt { .. }) => self.none_lossless_by(turns),
             (Conclusion::Nothing | Conclusion::NotSent { .. }, Question::CheapestAt { .. }) => {
                 self.conclusion.clone()
             }
@@ -85,6 +94,17 @@ impl Ranking {
             },
         }
     }
+}
+
+/// The method with the highest captured share, of equal ones the first. What a method costs brings it no closer to a load.
+fn closest(turns: &Turns) -> &SavedMethod {
+    let mut closest = &turns.methods[0];
+    for method in &turns.methods {
+        if method.captured.median > closest.captured.median {
+            closest = method;
+        }
+    }
+    &closest.method
 }
 
 /// Why the first method is above the next one that is below it.

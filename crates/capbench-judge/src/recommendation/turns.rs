@@ -16,6 +16,7 @@ use capbench_model::statistics::interval::Estimate;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
+use crate::sustained::is_rate_sent;
 use crate::thresholds::{
     TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LAST_LOOK, TURNS_LEVEL, TURNS_LOOKS,
     TURNS_LOSS_FOR_COST, TURNS_NOT_BETTER_LEVEL, TURNS_REPORTED,
@@ -465,9 +466,14 @@ impl Turns {
             && !self.methods.iter().any(|method| matches!(method.relation, RelationToFirst::Open { .. }))
     }
 
-    /// Whether they were judged, and compare costs at a load of their own. What single costs at that load are is less certain.
+    /// Whether they were judged, and compare costs. What single costs at that load are is less certain.
     pub fn compare_costs(&self) -> bool {
-        self.judged_rounds > 0 && self.cost_load_pps.is_some_and(|pps| pps != self.load_pps)
+        self.judged_rounds > 0 && self.cost_load_pps.is_some()
+    }
+
+    /// How much of the load was sent, if not all of it.
+    pub(crate) fn sent_in_part(&self) -> Option<SentShares> {
+        self.sent.filter(|sent| !is_rate_sent(sent.least, 1.0))
     }
 
     /// Whether they show that no method is better than the first one by enough to matter.

@@ -210,7 +210,7 @@ impl Estimate {
             trials: self.trials() * searches as usize,
             sending: Duration::try_from_secs_f64(sending_s).unwrap_or(Duration::MAX).saturating_mul(searches),
             time: Some(whole_run(self.time(quiet, searches))),
-            searches: 0,
+            rounds: 0,
         }
     }
 }

@@ -244,7 +244,7 @@ fn answer_words(FigureAnswer { measure, known, change }: &FigureAnswer, then: &s
             }
             format!("The {figure} of {now} is {}.", parts.join(" and "))
         }
-        KnownChange::Lossless => format!("No trial of {then} or {now} lost a frame."),
+        KnownChange::Lossless => format!("At equal loads no trial of {then} or {now} lost a frame."),
         KnownChange::Equal => format!("The {figure} differs by less than the threshold{range}."),
         KnownChange::NotShown => format!("The {figure} shows no difference{range}."),
         KnownChange::TooFewTrials => format!("The {figure} has too few trials."),
@@ -391,7 +391,7 @@ mod tests {
             [
                 "The CPU time per packet of B is 31 % lower than that of A (-33 to -28 %).",
                 "The loss of B is 5.4 percentage points higher than that of A (+3.4 to +8.4 points).",
-                "No trial of A or B lost a frame.",
+                "At equal loads no trial of A or B lost a frame.",
                 "The CPU time per packet differs by less than the threshold (-2 to +3 %).",
                 "The rate delivered at maximum load shows no difference (-3 to +2 %).",
                 "The throughput of B is worse in 1 set-up and better in 2 set-ups.",

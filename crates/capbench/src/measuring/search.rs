@@ -264,7 +264,7 @@ impl Plan for Search {
     fn planned(&self) -> Result<Planned> {
         let searches = self.setups.len() as u32 * self.searches;
         let planned = search::estimate(&self.plan)?.planned(self.plan.quiet, searches);
-        Ok(Planned { searches: self.searches, ..planned })
+        Ok(Planned { rounds: self.searches, ..planned })
     }
 
     fn statements(&self, scene: &Scene) -> Vec<String> {

@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 use crate::agents::{Hosts, WAITS_NAME};
 use crate::agents_lost::bench;
 use crate::support::{
-    HOST, NOBODY, PATIENCE, Running, Scratch, capbench, eventually, program, run, scratch_of_root, signal,
+    HOST, NOBODY, PATIENCE, Running, Scratch, capbench, eventually, program, python, run, scratch_of_root,
+    signal,
 };
 
 /// An agent, and the connection to it.
@@ -442,8 +443,7 @@ fn root_answers_that_nobody_asked_for_fill_no_memory_and_end_with_the_wait() {
     let (hosts, folder) = (Hosts::make(), Scratch::new());
     let [script, count] = ["flood.py", "count"].map(|name| folder.path().join(name).display().to_string());
     std::fs::write(&script, include_str!("support/flood.py")).unwrap();
-    let python = program("python3").get_program().to_string_lossy().into_owned();
-    let tx = format!("exec:{python} {script} {count},eth1");
+    let tx = format!("exec:{} {script} {count},eth1", python());
     let sent = || std::fs::metadata(&count).map_or(0, |file| file.len());
     // A user who stops the run does not wait for as long as for an answer.
     for (waits, is_stopped) in [("5000,500,500", false), ("500000,500,500", true)] {

@@ -1,15 +1,14 @@
 //! Agents that are lost: killed, or behind a connection that is cut, that delays, or that is silent for ever.
 
 use std::process::Command;
-use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::agents::{Hosts, WAITS, WAITS_NAME, check, count, refused};
 use crate::support::{
-    Ended, HOST, Place, Running, Scratch, capbench, eventually, program, results, run, scratch_of_root,
-    signal,
+    Ended, HOST, Place, Running, Scratch, capbench, eventually, program, python, results, run,
+    scratch_of_root, signal,
 };
 
 /// A program between a controller and an agent that harms their connection, once or several times.
@@ -55,16 +54,6 @@ impl Link {
     pub fn has_harmed(&self) -> bool {
         self.harms() > 0
     }
-}
-
-/// The interpreter itself. What a version manager has in its place chooses one, which takes longer than a controller that was left
-/// alone may have to wait.
-fn python() -> &'static str {
-    static PATH: LazyLock<String> = LazyLock::new(|| {
-        let asked = program("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
-        String::from_utf8(asked.stdout).unwrap().trim_end().to_string()
-    });
-    &PATH
 }
 
 /// A bench of one trial between two locations, whose ends wait for each other as [`WAITS`] says.

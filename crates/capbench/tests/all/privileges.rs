@@ -1,6 +1,7 @@
 //! What running commands of root can still do: the capabilities of each thread, and the files that they can open.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Stdio;
 
@@ -13,6 +14,8 @@ use capbench_sys::host::confinement::kernel_has_landlock;
 use capbench_testing::{HostLimit, cannot_have};
 
 const FRAMES: u64 = 20_000;
+/// `ESRCH`, errno(3).
+const NO_SUCH_PROCESS: i32 = 3;
 
 fn traffic(trial: u16) -> String {
     format!("--rate 50000 --size imix -c {FRAMES} --trial {trial}")
@@ -21,8 +24,15 @@ fn traffic(trial: u16) -> String {
 /// What each thread of a process has: its sets, and whether it has `no_new_privs`.
 fn threads(pid: u32) -> Vec<(String, Sets, bool)> {
     let of = |entry: fs::DirEntry| {
-        // A thread that has ended since the folder was read has nothing.
-        let text = fs::read_to_string(entry.path().join("status")).ok()?;
+        let text = match fs::read_to_string(entry.path().join("status")) {
+            // A thread that ended after the folder was read has no status.
+            Err(error)
+                if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(NO_SUCH_PROCESS) =>
+            {
+                return None;
+            }
+            read => read.unwrap(),
+        };
         let field =
             |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_string();
         Some((field("Name:"), Sets::parse(&text).unwrap(), field("NoNewPrivs:") == "1"))

@@ -9,7 +9,6 @@ use crate::finding::Found;
 use crate::recommendation::Ranking;
 use crate::recommendation::turns::{BelowBy, InTurns, Multiple, RelationToFirst, SentShares};
 use crate::run::RunFacts;
-use crate::sustained::is_rate_sent;
 
 /// What trials in turns at one load show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -59,7 +58,7 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     let mut fact = MethodsInTurns {
         load_pps: turns.load_pps,
         cost_load_pps: turns.cost_load_pps.filter(|pps| *pps != turns.load_pps),
-        sent: turns.sent.filter(|sent| !is_rate_sent(sent.least, 1.0)),
+        sent: turns.sent_in_part(),
         rounds: turns.rounds,
         first: first.method.clone(),
         captured_ratio: first.captured.median,

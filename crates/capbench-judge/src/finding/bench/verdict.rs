@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::costs::{NsRange, app_time};
 use super::pauses::Paused;
 use super::{Ranked, Ranking};
-use crate::recommendation::turns::{BelowBy, RelationToFirst};
+use crate::recommendation::turns::{BelowBy, RelationToFirst, SentShares, Turns};
 use crate::recommendation::{Because, Certainty, Conclusion, Question, Sustained, SustainedStatus};
 use crate::sustained::is_as_high;
 use crate::thresholds::LOWER_BOUND_PRECISION;
@@ -92,6 +92,9 @@ pub enum BenchVerdict {
         /// The load in packets per second; absent if any load was asked for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_pps: Option<f64>,
+        /// How much of the load was sent; absent if all of it, if it is not known, and in older files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<SentShares>,
         /// Whether of some method no trial shows what it sustains.
         is_some_unknown: bool,
         /// The method that comes closest; absent if no trial shows one.
@@ -253,6 +256,7 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
         }
         Conclusion::NoneLossless { best, place, .. } => Some(BenchVerdict::NoneLossless {
             asked_pps,
+            sent: ranking.turns.as_ref().filter(|_| asked_pps.is_some()).and_then(Turns::sent_in_part),
             is_some_unknown: ranking.methods.iter().any(is_unknown),
             closest: best.clone(),
             place: *place,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use capbench_model::for_tests::{measured, profile};
 use capbench_model::noise::Noise;
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
 use super::{BelowBy, RelationToFirst, Turns, judged};
@@ -278,6 +279,25 @@ fn the_load_with_most_rounds_is_judged_and_methods_that_only_count_take_no_part(
     trials.push(other_load);
     let turns = judge(&trials);
     assert_eq!((turns.load_pps, turns.methods.len()), (100_000.0, 2));
+}
+
+#[test]
+fn the_method_that_comes_closest_to_a_load_captures_most_of_it_whatever_it_costs() {
+    let cheap = Method { name: "af-xdp", captured: 90_000, app_ns: 50.0 };
+    let mut trials = rounds(&[cheap, V3], 6, 0.01);
+    for Method { name, captured, .. } in [cheap, V3] {
+        trials.push(measured(100_000, 100_000, captured, 100_000 - captured).result(
+            trials.len() as u32 + 1,
+            Phase::FixedLoad,
+            &profile(name),
+            Load::Rate("100k".parse().unwrap()),
+            Duration::from_secs(1),
+        ));
+    }
+    let ranking = recommend(&trials, &[]).unwrap().rankings.remove(0);
+    assert_eq!(ranking.methods[0].method, SavedMethod::from("af-xdp"), "it costs half");
+    let Conclusion::NoneLossless { best, .. } = ranking.conclusion else { panic!("{ranking:?}") };
+    assert_eq!(best, Some("packet-v3".into()));
 }
 
 /// Trials at maximum load of which the first method lost least.

@@ -26,14 +26,12 @@ pub(super) struct Onset {
 }
 
 /// Where loss begins, by the indices of the points. Points between both are undecided.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Begins {
-    /// All points before this one lose no packets.
+    /// No point before this one loses packets.
     clean_before: usize,
     /// The first point that loses packets.
     lossy_from: Option<usize>,
-    /// Whether the point at which the publication began to lose packets loses none.
-    is_published_clean: bool,
 }
 
 impl Onset {
@@ -46,7 +44,7 @@ impl Onset {
         let mut visits = all_visits(groups);
         let published = self.published(groups);
         let begins = self.begins(&visits, published);
-        let Begins { clean_before, lossy_from, .. } = begins;
+        let Begins { clean_before, lossy_from } = begins;
         let (mut answer, case) = self.answer(published, begins, visits.len());
         // The point that the text names: the first with loss, or where it is open, the first that is not clean.
         let point = match lossy_from {
@@ -58,10 +56,9 @@ impl Onset {
         let lossy_visits = lossy_from.and_then(|lossy| visits.get(lossy));
         // Losses up to the published point can be of a disturbed host. That nothing is lost there cannot be.
         let noise_explains = answer != Answer::Inconclusive
-            && !begins.is_published_clean
+            && clean_before <= published
             && lossy_visits.is_some_and(|visits| visits.are_explained_by_noise(is_lossy, Figure::Captured));
-        let shown = if begins.is_published_clean { clean_before.max(published) } else { clean_before };
-        let last = if self.only_reached && case == "open" { Some(shown) } else { lossy_from };
+        let last = if self.only_reached && case == "open" { Some(clean_before) } else { lossy_from };
         if let Some(last) = last {
             visits.truncate(last + 1);
         }
@@ -88,13 +85,17 @@ impl Onset {
         RuleAnswer { answer, evidence, visits, chance, noise_explains }
     }
 
-    /// Where loss begins at these points, and whether it can begin at the published one.
+    /// Where loss begins at these points. A point is easier than the next one: if the published point had its load and loses nothing, losses before
+    /// it are of a disturbed host.
     fn begins(&self, visits: &[Visits<'_>], published: usize) -> Begins {
         let is_lossy = Limit::Below(self.limit);
+        let is_sure = |point: &Visits<'_>| self.is_clean(point) && !point.fell_short();
+        let clean = if visits.get(published).is_some_and(is_sure) { published } else { 0 };
+        let rest = &visits[clean..];
+        let lossy = rest.iter().position(|point| point.meets(is_lossy, Figure::Captured));
         Begins {
-            clean_before: visits.iter().take_while(|point| self.is_clean(point)).count(),
-            lossy_from: visits.iter().position(|point| point.meets(is_lossy, Figure::Captured)),
-            is_published_clean: visits.get(published).is_some_and(|point| self.is_clean(point)),
+            clean_before: clean + rest.iter().take_while(|point| self.is_clean(point)).count(),
+            lossy_from: lossy.map(|lossy| clean + lossy),
         }
     }
 
@@ -110,14 +111,14 @@ impl Onset {
 
     /// The answer, and the case of the claim's text.
     fn answer(&self, published: usize, begins: Begins, points: usize) -> (Answer, &'static str) {
-        let Begins { clean_before, lossy_from, is_published_clean } = begins;
+        let Begins { clean_before, lossy_from } = begins;
         match lossy_from {
             _ if clean_before == points => (Answer::Changed, "never"),
             Some(lossy) if lossy == clean_before && clean_before == published => (Answer::Holds, "holds"),
             Some(lossy) if lossy == clean_before => (Answer::Changed, "changed"),
-            // A point before the published one loses, or the published one loses nothing. Other points may be open.
-            Some(lossy) if lossy < published || is_published_clean => (Answer::Changed, "changed"),
-            None if is_published_clean => (Answer::Changed, "open"),
+            // A point before the published one loses, or the published one loses nothing. Points in between may be open.
+            Some(lossy) if lossy < published || clean_before > published => (Answer::Changed, "changed"),
+            _ if self.only_reached && clean_before > published => (Answer::Changed, "open"),
             _ => (Answer::Inconclusive, "open"),
         }
     }
@@ -144,30 +145,61 @@ fn label<'g>(groups: &'g [Group<'_>], point: usize) -> &'g str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Begins, Onset};
+    use std::time::Duration;
+
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Emptying, Load, Phase, TrialResult};
+
+    use super::{Answer, Begins, Onset, Visits};
+
+    const ONSET: Onset = Onset { then: 256, limit: 0.999, only_reached: true };
 
     #[test]
-    fn a_loss_where_nothing_was_lost_then_or_none_where_loss_began_decides_also_if_other_points_are_open() {
+    fn a_loss_where_nothing_was_lost_then_decides_also_if_it_is_open_where_it_begins() {
         use Answer::{Changed, Holds, Inconclusive};
-        let onset = Onset { then: 256, limit: 0.999, only_reached: true };
-        for (clean_before, lossy_from, is_published_clean, expected) in [
-            (2, Some(2), false, (Holds, "holds")),
-            (1, Some(1), false, (Changed, "changed")),
-            (0, Some(1), false, (Changed, "changed")),
-            (1, Some(2), false, (Inconclusive, "open")),
-            (1, Some(3), false, (Inconclusive, "open")),
-            (1, Some(3), true, (Changed, "changed")),
-            (1, None, false, (Inconclusive, "open")),
-            (1, None, true, (Changed, "open")),
-            (3, None, true, (Changed, "open")),
-            (4, None, true, (Changed, "never")),
+        for (begins, expected) in [
+            (Begins { clean_before: 2, lossy_from: Some(2) }, (Holds, "holds")),
+            (Begins { clean_before: 1, lossy_from: Some(1) }, (Changed, "changed")),
+            (Begins { clean_before: 0, lossy_from: Some(1) }, (Changed, "changed")),
+            (Begins { clean_before: 1, lossy_from: Some(2) }, (Inconclusive, "open")),
+            (Begins { clean_before: 1, lossy_from: None }, (Inconclusive, "open")),
+            (Begins { clean_before: 3, lossy_from: None }, (Changed, "open")),
+            (Begins { clean_before: 4, lossy_from: None }, (Changed, "never")),
         ] {
-            let begins = Begins { clean_before, lossy_from, is_published_clean };
-            assert_eq!(
-                onset.answer(2, begins, 4),
-                expected,
-                "{clean_before} {lossy_from:?} {is_published_clean}"
-            );
+            assert_eq!(ONSET.answer(2, begins, 4), expected, "{begins:?}");
         }
+    }
+
+    /// Nine visits of a point: of this many frames the first `lossy` lose a tenth.
+    fn visits_of_point(sent: u64, lossy: u32) -> Vec<TrialResult> {
+        let mut trials = Vec::new();
+        for number in 1..=9 {
+            let lost = if number <= lossy { sent / 10 } else { 0 };
+            let trial = measured(1000, sent, sent - lost, 0);
+            let second = Duration::from_secs(1);
+            let mut trial = trial.result(number, Phase::Sweep, &profile("recv"), Load::Maximum, second);
+            // No buffer held frames when sending ended.
+            trial.emptying = Some(Emptying { after_s: 0.0, holds_s: 0.0 });
+            trials.push(trial);
+        }
+        trials
+    }
+
+    /// Where loss begins, if so many of nine visits of each point lose, and those of the third point sent so many of 1000 frames.
+    fn begins(sent: u64, lossy: [u32; 4]) -> Begins {
+        let mut trials = lossy.map(|lossy| visits_of_point(1000, lossy));
+        trials[2] = visits_of_point(sent, lossy[2]);
+        ONSET.begins(&trials.each_ref().map(Visits::from_trials), 2)
+    }
+
+    #[test]
+    fn where_the_published_point_loses_nothing_losses_before_it_are_of_a_disturbed_host() {
+        assert_eq!(begins(1000, [3, 9, 0, 9]), Begins { clean_before: 3, lossy_from: Some(3) });
+        assert_eq!(begins(1000, [3, 9, 3, 9]), Begins { clean_before: 0, lossy_from: Some(1) });
+        assert_eq!(
+            begins(900, [3, 9, 0, 9]),
+            Begins { clean_before: 0, lossy_from: Some(1) },
+            "at a lower load"
+        );
     }
 }

@@ -161,6 +161,7 @@ fn rivals_of_the_method_to_use_meanwhile_are_named() {
 fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
     let any_load = BenchVerdict::NoneLossless {
         asked_pps: None,
+        sent: None,
         is_some_unknown: false,
         closest: Some("recv".into()),
         place: Some(Place::Ring),
@@ -171,21 +172,34 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
     );
     let perhaps_one = BenchVerdict::NoneLossless {
         asked_pps: Some(1000.0),
+        sent: Some(SentShares { least: 0.24, most: 0.47 }),
         is_some_unknown: true,
         closest: None,
         place: Some(Place::Ring),
     };
     assert_eq!(
         verdict_words(perhaps_one),
-        "No method is shown to sustain 1,000 packets/s without loss: most frames are lost in the ring or socket queue."
+        "No method is shown to sustain 1,000 packets/s, of which 24 to 47 % was sent, without loss: most frames are lost in the ring or socket queue."
     );
     let place_unknown = BenchVerdict::NoneLossless {
         asked_pps: Some(1000.0),
+        sent: None,
         is_some_unknown: false,
         closest: None,
         place: None,
     };
     assert_eq!(verdict_words(place_unknown), "No method sustains 1,000 packets/s without loss.");
+    let nothing_lost = BenchVerdict::NoneLossless {
+        asked_pps: Some(1000.0),
+        sent: None,
+        is_some_unknown: true,
+        closest: Some("packet-v3".into()),
+        place: None,
+    };
+    assert_eq!(
+        verdict_words(nothing_lost),
+        "No method is shown to sustain 1,000 packets/s without loss: packet-v3 comes closest."
+    );
 }
 
 #[test]

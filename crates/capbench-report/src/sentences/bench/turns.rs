@@ -37,7 +37,7 @@ pub(super) fn words(fact: &MethodsInTurns) -> String {
 }
 
 /// How much of the load the methods got; empty if all of it.
-fn sent_words(sent: Option<SentShares>) -> String {
+pub(super) fn sent_words(sent: Option<SentShares>) -> String {
     match sent {
         Some(SentShares { least, most }) => {
             format!(", of which {:.0} to {} was sent,", 100.0 * least, percent(most))

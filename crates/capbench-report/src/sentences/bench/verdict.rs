@@ -9,7 +9,7 @@ use capbench_model::figures::percent;
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 
-use super::turns::times;
+use super::turns::{sent_words, times};
 use super::{first_methods, range_in_ns, verb};
 use crate::naming::{self, list, many, rate};
 use crate::sentences::{capitalised, places};
@@ -76,10 +76,10 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
             let worse = worse_words(worse);
             format!("Use {method} meanwhile: {rivals}, {worse}. {}{app_time}.", capitalised(&rate))
         }
-        BenchVerdict::NoneLossless { asked_pps, is_some_unknown, closest, place } => {
+        BenchVerdict::NoneLossless { asked_pps, sent, is_some_unknown, closest, place } => {
             let sustains = if *is_some_unknown { "is shown to sustain" } else { "sustains" };
             let load = match asked_pps {
-                Some(pps) => rate(*pps),
+                Some(pps) => format!("{}{}", rate(*pps), sent_words(*sent)),
                 None => "any of the tried loads".into(),
             };
             let lost = closest_words(closest.as_ref(), *place);
@@ -204,9 +204,10 @@ fn rivals_words(rivals: &Rivals) -> String {
 /// Which method comes closest to the load, and where frames are lost.
 fn closest_words(closest: Option<&SavedMethod>, place: Option<Place>) -> String {
     match (closest, place) {
-        (Some(closest), place) => {
-            format!(": {closest} comes closest and loses most {}", place.map_or("", places::words))
+        (Some(closest), Some(place)) => {
+            format!(": {closest} comes closest and loses most {}", places::words(place))
         }
+        (Some(closest), None) => format!(": {closest} comes closest"),
         (None, Some(place)) => format!(": most frames are lost {}", places::words(place)),
         (None, None) => String::new(),
     }

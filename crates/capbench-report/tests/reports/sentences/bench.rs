@@ -520,6 +520,7 @@ fn only_methods_of_the_same_set_up_are_compared() {
 fn without_a_lossless_load_the_place_of_most_losses_is_named() {
     let none = BenchVerdict::NoneLossless {
         asked_pps: None,
+        sent: None,
         is_some_unknown: false,
         closest: None,
         place: Some(Place::Ring),

@@ -17,7 +17,7 @@ pub mod why;
 pub use capbench_testing::network::{Namespaces, PATIENCE, Place, eventually, lossy, privileges, program};
 pub use management::Management;
 pub use namespaces::{add_namespace, ip, processes_in, remove_namespace};
-pub use process::{Ended, HOST, Running, capbench, run, signal};
+pub use process::{Ended, HOST, Running, capbench, python, run, signal};
 pub use recording::{File, Recording};
 pub use saved::{measured, numbers, results, saved_trials};
 pub use scratch::{NOBODY, Scratch, Tmpfs};

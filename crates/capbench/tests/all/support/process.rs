@@ -30,6 +30,18 @@ pub fn capbench(arguments: &str) -> Command {
     command
 }
 
+/// The path of the interpreter. On PATH there may be a script of a version manager, which first chooses one: on a slow host that takes longer
+/// than some tests let a controller wait.
+pub fn python() -> &'static str {
+    static PATH: LazyLock<String> = LazyLock::new(|| {
+        let asked = program("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+        let path = String::from_utf8(asked.stdout).unwrap().trim_end().to_string();
+        assert!(asked.status.success() && !path.is_empty(), "{path}");
+        path
+    });
+    &PATH
+}
+
 /// Number of commands so far.
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 

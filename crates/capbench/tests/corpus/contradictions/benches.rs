@@ -1,5 +1,7 @@
 //! What a bench says of its methods, against its trials.
 
+use std::collections::BTreeMap;
+
 use super::comparisons::visits_of_run;
 use super::{median, trials_of};
 use crate::imports::{
@@ -25,6 +27,9 @@ pub fn in_finding(fact: &BenchFinding, finding: &Finding, results: &Results) -> 
             if let Rivals::Cost { may_sustain_it, .. } = rivals {
                 all.extend(may_sustain_it.iter().filter_map(|rival| against_rival(rival, results)));
             }
+        }
+        BenchFinding::Verdict(BenchVerdict::NoneLossless { closest: Some(closest), .. }) => {
+            all.extend(against_closest(closest, results));
         }
         BenchFinding::CostsDiffer { time, at_pps, cheapest, dearest, undecided, .. } => {
             if cheapest.contains(dearest) {
@@ -87,6 +92,25 @@ fn against_rate(
     trials.retain(|trial| trial.profile.method == *method && trial.verdict != Verdict::Invalid);
     let is_shown = trials.iter().any(|trial| trial.lost() == 0 && trial.offered_pps >= least_pps);
     (!is_shown).then(|| format!("no trial of {method} from {least_pps:.0} packets/s on is without loss"))
+}
+
+/// No other method captured a larger share in its trials in turns, of the same set-up.
+fn against_closest(closest: &SavedMethod, results: &Results) -> Option<String> {
+    let mut in_turns: BTreeMap<&SavedMethod, Vec<f64>> = BTreeMap::new();
+    let setup_of = |trial: &TrialResult| (trial.profile.frame_size.clone(), trial.profile.placement.clone());
+    let turns = results.trials.iter().filter(|trial| trial.phase == Phase::Turns);
+    let setup = setup_of(turns.clone().find(|trial| trial.profile.method == *closest)?);
+    for trial in turns.filter(|trial| setup_of(trial) == setup) {
+        let captured = trial.delivered as f64 / trial.sent.max(1) as f64;
+        in_turns.entry(&trial.profile.method).or_default().push(captured);
+    }
+    let medians: BTreeMap<_, _> =
+        in_turns.into_iter().map(|(method, shares)| (method, median(shares))).collect();
+    let of_closest = medians[closest];
+    let (other, share) = medians.into_iter().find(|(_, share)| *share > of_closest)?;
+    Some(format!(
+        "{other} captured {share:.3}, more than {closest} with {of_closest:.3}, which comes closest"
+    ))
 }
 
 /// A method that may sustain the load captured most of it in some trial.
