@@ -35,7 +35,7 @@ pub enum KnownChange {
         /// In how many it became better.
         better: u32,
     },
-    /// At the loads that both have no trial of either side lost a frame.
+    /// At the loads that both have, no trial of either side lost a frame.
     Lossless,
     /// A change as large as the threshold is excluded, in both directions.
     Equal,

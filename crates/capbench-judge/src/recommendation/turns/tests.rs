@@ -282,7 +282,7 @@ fn the_load_with_most_rounds_is_judged_and_methods_that_only_count_take_no_part(
 }
 
 #[test]
-fn the_method_that_comes_closest_to_a_load_captures_most_of_it_whatever_it_costs() {
+fn the_method_that_comes_closest_to_a_load_captures_most_of_it_though_another_one_costs_half() {
     let cheap = Method { name: "af-xdp", captured: 90_000, app_ns: 50.0 };
     let mut trials = rounds(&[cheap, V3], 6, 0.01);
     for Method { name, captured, .. } in [cheap, V3] {
