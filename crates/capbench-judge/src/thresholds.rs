@@ -46,6 +46,8 @@ capbench_model::thresholds! {
     // What used the CPUs of trials besides them.
     /// Besides one that used more than a trial tolerates, what used this share of a CPU is named, too.
     SMALLEST_DISTURBER: f64 = 0.02, "of a CPU", "a choice: a process that used 5 % in some trials can have used 2 % of the run";
+    /// What used less than this share of a CPU in all trials together is not named, however much of it in one of them.
+    SMALLEST_PART_OF_RUN: f64 = 0.01, "of a CPU", "a choice: a fifth of what one trial tolerates; it moves no figure of the run";
     /// Of up to this many processes of one name each is named with its number; more are one disturber.
     DISTURBERS_BY_NUMBER: usize = 3, "processes", "a choice: as many as a user stops one by one";
     /// A CPU with less than this part of a process's time is not named.
@@ -432,6 +434,9 @@ capbench_model::thresholds! {
     /// Share of the time besides trials at maximum load that methods take turns for, at most. Searches of rates get the rest.
     TURNS_TIME: f64 = 0.85, "of the time",
         "simulated: a quick bench decides as many hosts with 0.92; the rest suffices to search the rate of the best";
+    /// The part of that which the methods of the first of several set-ups may take.
+    TURNS_OF_FIRST_SET_UP: f64 = 0.8, "of the time for turns",
+        "simulated: of hosts that mostly measure two placements, a quick bench decides 94 of 100 with a difference; 90 with 0.6";
     /// How long methods take turns at the load of `--rate`, at most.
     TURNS_AT_RATE: Duration = Duration::from_secs(20), "time", "a choice: as long as a quick bench; it ends as soon as they decide";
     /// The load at which methods take turns, by the best rate that a method is known to read.
@@ -465,8 +470,8 @@ capbench_model::thresholds! {
         "a choice: the common load of the others would be below a twentieth of the fastest rate";
     /// Time for which methods hold frames back although the application waits for them, as a block of a ring.
     METHOD_HOLD_TIME: Duration = Duration::from_millis(10), "time", "retire_timeout in capbench-model/src/options.rs";
-    /// Trials of a search for the estimate before any trial ran.
-    LIKELY_SEARCH_TRIALS: u32 = 5, "trials", "a choice: an estimate, which the first search replaces";
+    /// Trials that a search is likely to need: for the estimate before any trial ran, and where the time does not suffice for all searches.
+    LIKELY_SEARCH_TRIALS: usize = 5, "trials", "a choice: an estimate, which the first search replaces";
     /// Lowest load of a search, as a share of the rate at which the method read frames at maximum load. A method that
     /// loses frames at lower loads loses them at any load.
     LOWEST_SEARCH_LOAD: f64 = 0.05, "of the read rate",

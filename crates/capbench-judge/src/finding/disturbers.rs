@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 
 pub use self::free_cpus::FreeCpus;
 use self::free_cpus::free_cpus;
-use crate::thresholds::{DISTURBERS_BY_NUMBER, SMALL_PART_OF_DISTURBER, SMALLEST_DISTURBER};
+use crate::thresholds::{
+    DISTURBERS_BY_NUMBER, SMALL_PART_OF_DISTURBER, SMALLEST_DISTURBER, SMALLEST_PART_OF_RUN,
+};
 
 /// What used the CPUs of trials besides them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -103,7 +105,8 @@ struct UseInTrial<'r> {
     ns: u64,
 }
 
-/// The largest first; `None` if nothing used more than a trial tolerates, and for files of versions that did not read processes.
+/// The largest first; `None` if nothing used more than a trial tolerates, but for moments of the run, and for files of versions that did not
+/// read processes.
 pub fn find(trials: &[TrialResult]) -> Option<FoundDisturbers> {
     let mut uses = Vec::new();
     let mut read = Vec::new();
@@ -118,11 +121,13 @@ pub fn find(trials: &[TrialResult]) -> Option<FoundDisturbers> {
         }
     }
     by_name_if_many(&mut uses);
+    let run_ns: u64 = read.iter().map(|trial| window_of(trial)).sum();
     let mut seen_in = BTreeSet::new();
     let mut used = Vec::new();
     for uses_of_one in by_disturber(uses).into_values() {
         let summed = summed(&uses_of_one, &read);
-        if summed.share >= SMALLEST_DISTURBER {
+        let is_of_run = summed.total_ns as f64 >= SMALLEST_PART_OF_RUN * run_ns as f64;
+        if summed.share >= SMALLEST_DISTURBER && is_of_run {
             seen_in.extend(uses_of_one.iter().map(|one| one.trial));
             used.push(summed);
         }
@@ -269,9 +274,8 @@ fn summed(uses: &[UseInTrial<'_>], read: &[&TrialResult]) -> CpuUse {
     let mut span_ns = 0;
     for trial in read {
         let number = Some(trial.number);
-        let is_within = first <= number && number <= last;
-        if let Some(disturbers) = trial.disturbance.disturbers.as_ref().filter(|_| is_within) {
-            span_ns += window_ns(uses, trial.number).unwrap_or(disturbers.window_ns);
+        if first <= number && number <= last {
+            span_ns += window_ns(uses, trial.number).unwrap_or(window_of(trial));
         }
     }
     CpuUse {
@@ -282,6 +286,11 @@ fn summed(uses: &[UseInTrial<'_>], read: &[&TrialResult]) -> CpuUse {
         total_ns,
         trials: trials.len() as u32,
     }
+}
+
+/// The time between the readings of a trial's processes; 0 if they were not read.
+fn window_of(trial: &TrialResult) -> u64 {
+    trial.disturbance.disturbers.as_ref().map_or(0, |disturbers| disturbers.window_ns)
 }
 
 /// The window of the readings that found it in a trial; `None` if none did.

@@ -18,22 +18,26 @@ impl Ranking {
         self.turns = Some(turns);
     }
 
-    /// What is first in a few rounds is a better guess than what rates name that are not certain: on a busy host these are chance.
+    /// What is first in a few rounds is a better guess than what rates name that are not certain, and than none: on a busy host rates are
+    /// chance, and may all be unknown.
     fn guess_by(&mut self, question: Question, turns: &Turns) {
         let first = &turns.methods[0].method;
-        match (&mut self.conclusion, question) {
-            (Conclusion::OneOf { best, .. }, _) => *best = Some(first.clone()),
-            (Conclusion::Use { method, certainty: Certainty::Likely, .. }, Question::HighestRate)
-                if method != first =>
-            {
-                self.conclusion = Conclusion::OneOf {
-                    best: Some(first.clone()),
-                    methods: methods_with(turns, |_| true),
-                    worse: Vec::new(),
-                    settle: Vec::new(),
-                };
+        let is_open = match &mut self.conclusion {
+            Conclusion::OneOf { best, .. } => {
+                *best = Some(first.clone());
+                false
             }
-            _ => {}
+            Conclusion::Use { method, certainty: Certainty::Likely, .. } => method != first,
+            Conclusion::NoneLossless { .. } | Conclusion::Nothing => true,
+            _ => false,
+        };
+        if is_open && question == Question::HighestRate {
+            self.conclusion = Conclusion::OneOf {
+                best: Some(first.clone()),
+                methods: methods_with(turns, |_| true),
+                worse: Vec::new(),
+                settle: Vec::new(),
+            };
         }
     }
 

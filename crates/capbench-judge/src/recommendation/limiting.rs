@@ -13,6 +13,7 @@ impl Ranked {
     pub fn lossless_limit(&self, question: Question, trials: &[TrialResult]) -> Option<LimitedBy> {
         let limit = match self.lossless.status {
             SustainedStatus::Unknown => None,
+            SustainedStatus::AtLeast if self.was_sent_twice_as_much(trials) => Some(LimitedBy::Noise),
             SustainedStatus::AtLeast => LimitedBy::from_limit(self.limited_by, None, false),
             SustainedStatus::Disturbed => Some(LimitedBy::Noise),
             SustainedStatus::Between | SustainedStatus::NotReached => self.limit_at_bounds(trials),
@@ -22,6 +23,22 @@ impl Ranked {
             (Question::CheapestAt { .. }, Some(LimitedBy::Generator)) => None,
             (_, limit) => limit,
         }
+    }
+
+    /// Whether the generator sent the method more than twice what it is shown to sustain: where it left frames unsent then, that was noise.
+    fn was_sent_twice_as_much(&self, trials: &[TrialResult]) -> bool {
+        let is_shown = |trial: &&TrialResult| self.lossless.trials.contains(&trial.number);
+        let Some(shown) = trials.iter().find(is_shown).map(|trial| &trial.profile) else { return false };
+        for TrialResult { profile, offered_pps, verdict, .. } in trials {
+            let is_alike = profile.method == shown.method
+                && profile.frame_size == shown.frame_size
+                && profile.placement == shown.placement
+                && profile.work == shown.work;
+            if is_alike && *verdict != Verdict::Invalid && *offered_pps > 2.0 * self.shown_pps() {
+                return true;
+            }
+        }
+        false
     }
 
     /// The same, where a load was too high: by the trials at the bounds.
@@ -127,6 +144,27 @@ mod tests {
         let row = Ranked { limited_by, ..row(SustainedStatus::AtLeast, 1e5) };
         assert_eq!(row.lossless_limit(Question::HighestRate, &[]), Some(LimitedBy::Generator));
         assert_eq!(row.lossless_limit(Question::CheapestAt { pps: 1e5 }, &[]), None);
+    }
+
+    #[test]
+    fn a_generator_that_sent_more_than_twice_as_much_in_another_trial_is_no_limit() {
+        let row = Ranked { limited_by: Some(Limit::Generator), ..row(SustainedStatus::AtLeast, 1e5) };
+        for (sent, other_method, limit) in [
+            (190_000, false, LimitedBy::Generator),
+            (210_000, false, LimitedBy::Noise),
+            (210_000, true, LimitedBy::Generator),
+        ] {
+            let mut more = trial(0, 0.0);
+            (more.number, more.offered_pps) = (2, f64::from(sent));
+            if other_method {
+                more.profile.method = "packet-v2".into();
+            }
+            assert_eq!(
+                row.lossless_limit(Question::HighestRate, &[trial(0, 0.0), more]),
+                Some(limit),
+                "{sent}"
+            );
+        }
     }
 
     #[test]

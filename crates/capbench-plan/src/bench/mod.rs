@@ -42,12 +42,14 @@ use capbench_judge::durations::whole_run;
 use capbench_judge::search::SearchOutcome;
 use capbench_judge::sustained::moments::has_small_loss;
 use capbench_judge::sustained::repeats::shows_limit;
+use capbench_judge::thresholds::LIKELY_SEARCH_TRIALS;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 pub use pace::Pace;
 use progress::Progress;
 pub use search_plan::Searching;
+use time::{SetUps, TimeForTurns};
 
 /// What a bench runs.
 #[derive(Clone, Debug)]
@@ -136,7 +138,7 @@ impl BenchPlan {
         let groups = self.sizes.len() * self.placements.len();
         // Each method opens at maximum load and at the common load, which are the loads of later visits, too.
         let opening = if self.rate.is_some() { 0 } else { self.loads() };
-        let searched = self.searching.as_ref().map_or(0, |searching| searching.trials() as usize);
+        let searched = if self.searching.is_some() { LIKELY_SEARCH_TRIALS } else { 0 };
         let opening = (opening + searched) * self.measured_methods().count();
         let confirmed = usize::from(self.searching.is_some());
         groups * (opening + self.trials_of_visits()) + confirmed
@@ -185,7 +187,7 @@ impl BenchPlan {
                 break;
             }
             let set_up = Setup { placement, ..size.clone() };
-            if progress.left == 0 || !progress.has_time_for_one(self.duration, &session) {
+            if progress.left == 0 || !self.has_time_for_set_up(&progress, &session) {
                 progress.leave_out(&set_up, PartOfBench::Everything);
                 continue;
             }
@@ -208,8 +210,21 @@ impl BenchPlan {
         Ok(BenchOutcome { trials, searches, left_out: progress.left_out, pairs, stopped })
     }
 
+    /// Whether one more set-up fits. After the first one that takes turns, its rounds have to be judged once: fewer tell nothing, and in
+    /// that time a search shows what the best method of the first one sustains.
+    fn has_time_for_set_up(&self, progress: &Progress, session: &Session<'_>) -> bool {
+        let clock = progress.clock(session).filter(|_| self.searches_after_all_turns());
+        match clock.filter(|_| !session.trials.is_empty()) {
+            Some(clock) => {
+                let set_ups = SetUps { all: self.set_ups().len() as u32, left: progress.left as u32 };
+                clock.fits_set_up(set_ups, self.measured_methods().count() as u32, session)
+            }
+            None => progress.has_time_for_one(self.duration, session),
+        }
+    }
+
     /// The set-ups without method, in the order in which they are measured. If time is limited, the most telling ones come
-    /// first: the smallest frames of every placement, then the largest.
+    /// first: in each placement the smallest frames, then the largest.
     fn set_ups(&self) -> Vec<(PlacementChoice, &Setup)> {
         if self.searching.is_none() {
             let sizes_at = |placement| self.sizes.iter().map(move |size| (placement, size));
@@ -217,8 +232,10 @@ impl BenchPlan {
         }
         let last = self.sizes.len().saturating_sub(1);
         let order = [0, last].into_iter().take(self.sizes.len()).chain(1..last.max(1));
-        order
-            .flat_map(|nth| self.placements.iter().map(move |&placement| (placement, &self.sizes[nth])))
+        let sizes: Vec<&Setup> = order.map(|nth| &self.sizes[nth]).collect();
+        self.placements
+            .iter()
+            .flat_map(|&placement| sizes.iter().map(move |&size| (placement, size)))
             .collect()
     }
 
@@ -293,7 +310,7 @@ impl BenchPlan {
         if let Some(rate) = self.rate {
             if let Some(time) = self.turns {
                 let set_ups = self.set_ups().len().max(1) as u32;
-                self.take_turns_at(&setups, rate, time / set_ups, session)?;
+                self.take_turns_at(&setups, rate, TimeForTurns::all(time / set_ups), session)?;
             }
             let stretch = Stretch { setups, load: Load::Rate(rate), phase: Phase::FixedLoad };
             return Ok(Opened { measured: Vec::new(), stretches: vec![stretch] });

@@ -19,7 +19,7 @@ use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, TrialResult};
 
 use super::progress::Progress;
-use super::time::SetUps;
+use super::time::{SetUps, TimeForTurns};
 use super::{BenchPlan, Measured};
 use crate::Result;
 use crate::order::Shuffle;
@@ -34,11 +34,12 @@ struct Rounds {
     /// The load below the limits of all methods; `None` if costs are compared at the load of the rounds.
     cost_load: Option<Pps>,
     are_costs_known: bool,
+    /// Whether they were judged at least once.
+    are_judged: bool,
     /// The number of trials before them, and the time that they took.
     trials_before: usize,
     spent_before: Duration,
-    /// When the rounds are to end.
-    ends_at: Duration,
+    time: TimeForTurns,
     shuffle: Shuffle,
 }
 
@@ -50,11 +51,12 @@ impl BenchPlan {
         at_maximum: Duration,
         progress: &Progress,
         session: &Session<'_>,
-    ) -> Option<Duration> {
-        let time = self.turns?;
-        let Some(clock) = progress.clock(session) else { return Some(time) };
+    ) -> Option<TimeForTurns> {
+        let most = self.turns?;
+        let Some(clock) = progress.clock(session) else { return Some(TimeForTurns::all(most)) };
         let set_ups = SetUps { all: self.set_ups().len() as u32, left: progress.left as u32 };
-        Some(time.min(clock.for_turns(set_ups, at_maximum)?))
+        let time = clock.for_turns(set_ups, at_maximum)?;
+        Some(TimeForTurns { own: most.min(time.own), all: most.min(time.all) })
     }
 
     /// Lets the methods of a set-up take turns at a load around the limit of the best one, and at one below all limits. Returns the
@@ -62,7 +64,7 @@ impl BenchPlan {
     pub(super) fn take_turns(
         &self,
         measured: &[Measured],
-        time: Duration,
+        time: TimeForTurns,
         session: &mut Session<'_>,
     ) -> Result<Option<Pps>> {
         let Some(limit) = Limit::from_measured(measured) else { return Ok(None) };
@@ -80,7 +82,7 @@ impl BenchPlan {
         &self,
         setups: &[Setup],
         load: Pps,
-        time: Duration,
+        time: TimeForTurns,
         session: &mut Session<'_>,
     ) -> Result<()> {
         session.take_turns(true);
@@ -137,6 +139,11 @@ impl Limit {
         self.upper_pps.min(self.lower_pps * TURNS_LOAD).max(self.lower_pps).min(self.most_pps)
     }
 
+    /// Whether the generator sends enough to know a limit that is above the load of the turns.
+    fn may_be_higher(&self) -> bool {
+        self.load_pps() * TURNS_LOAD_PRECISION <= self.most_pps
+    }
+
     /// The load that tells more of the limit, after one that was missed or captured.
     fn next_pps(&self, load_pps: f64, is_missed: bool) -> f64 {
         let next_pps = match (self.upper_pps.is_finite(), is_missed) {
@@ -150,14 +157,15 @@ impl Limit {
 }
 
 impl Rounds {
-    fn new(seed: u64, setups: Vec<Setup>, time: Duration, session: &Session<'_>) -> Self {
+    fn new(seed: u64, setups: Vec<Setup>, time: TimeForTurns, session: &Session<'_>) -> Self {
         Self {
             setups,
             cost_load: None,
             are_costs_known: false,
+            are_judged: false,
             trials_before: session.trials.len(),
             spent_before: session.spent,
-            ends_at: session.spent + time,
+            time,
             shuffle: Shuffle::new(seed),
         }
     }
@@ -167,7 +175,7 @@ impl Rounds {
         for raises in (0..=TURNS_LOAD_RAISES).rev() {
             self.find(&mut limit, session)?;
             let Some(load) = rate(limit.load_pps()) else { break };
-            let may_raise = raises > 0 && limit.load_pps() < limit.most_pps;
+            let may_raise = raises > 0 && limit.may_be_higher();
             if !self.at(load, may_raise, session)? {
                 break;
             }
@@ -234,6 +242,7 @@ impl Rounds {
                 continue;
             }
             let Some(known) = turns::judged_so_far(&trials) else { break };
+            self.are_judged = true;
             if known.are_decided() {
                 break;
             }
@@ -266,12 +275,15 @@ impl Rounds {
 
     /// Whether one more trial is likely to end in time.
     fn has_time(&self, session: &Session<'_>) -> bool {
+        let spent = session.spent - self.spent_before;
         let trials = (session.trials.len() - self.trials_before) as u32;
         let mean = match trials {
             0 => TURN_LENGTH + TRIAL_OVERHEAD,
-            _ => (session.spent - self.spent_before) / trials,
+            _ => spent / trials,
         };
-        session.spent + mean <= self.ends_at
+        // Rounds that are too few to judge tell nothing, and the most telling set-up comes first.
+        let time = if self.are_judged { self.time.own } else { self.time.all };
+        spent + mean <= time
     }
 
     fn trial(&mut self, setup: &Setup, load: Pps, session: &mut Session<'_>) -> Result<Option<TrialResult>> {

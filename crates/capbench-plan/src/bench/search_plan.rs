@@ -10,8 +10,8 @@ use capbench_judge::recommendation::{LOSSLESS, NEARLY_LOSSLESS};
 use capbench_judge::search::{Goal, Overload, Ratio, SearchPlan, Strategy, Width};
 use capbench_judge::sustained::{Criteria, is_sustained};
 use capbench_judge::thresholds::{
-    ASSUMED_CAPACITY, LIKELY_SEARCH_TRIALS, LONGER_SEARCH_TRIALS, LONGER_TRIALS_TIME, LOWEST_SEARCH_LOAD,
-    METHOD_HOLD_TIME, NEARLY_LOSSLESS_RATIO,
+    ASSUMED_CAPACITY, LONGER_SEARCH_TRIALS, LONGER_TRIALS_TIME, LOWEST_SEARCH_LOAD, METHOD_HOLD_TIME,
+    NEARLY_LOSSLESS_RATIO,
 };
 use capbench_model::trial::{TICK, TrialResult, Verdict};
 
@@ -33,11 +33,6 @@ impl Searching {
     /// to notice the end, and of the time that the method may hold frames back.
     pub fn least_trial(precision: Ratio) -> Duration {
         (TICK + METHOD_HOLD_TIME).div_f64(precision.get().max(f64::MIN_POSITIVE))
-    }
-
-    /// Number of trials of a search, before any trial shows it.
-    pub(super) fn trials(&self) -> u32 {
-        LIKELY_SEARCH_TRIALS
     }
 
     /// The same with the longest trials for which what it needs is a part of this time.

@@ -16,7 +16,7 @@ use capbench_judge::recommendation::{Certainty, LOSSLESS, Ranked, Ranking, recom
 use capbench_judge::search::{Ratio, SearchOutcome, SearchPlan};
 use capbench_judge::sustained::is_sustained;
 use capbench_judge::thresholds::{
-    COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, UNDERSENT_SHARE,
+    COARSE_SEARCH_FIRST, COARSEST_SEARCH, CONFIRMATION_LENGTH, LIKELY_SEARCH_TRIALS, UNDERSENT_SHARE,
 };
 use capbench_model::statement::PartOfBench;
 use capbench_model::trial::TrialResult;
@@ -188,7 +188,10 @@ impl BenchPlan {
             all.push(SetUpSearches::new(&mut set_up.measured, searching, time, session));
         }
         for searches in &mut all {
-            let time = self.time_for_searches(searching, session) / left;
+            // A search of fewer trials than most need shows little.
+            let least = Clock::from_trials(searching, session).time(LIKELY_SEARCH_TRIALS, searching.trial);
+            let rest = self.time_for_searches(searching, session);
+            let time = (rest / left).max(least).min(rest);
             searches.search_first(session.spent + time, session)?;
             if session.stopped {
                 return Ok(());
@@ -207,10 +210,12 @@ impl BenchPlan {
         Ok(())
     }
 
-    /// The time that is left for searches before the trial that confirms the answer.
+    /// The time that is left for searches before the trial that confirms the answer: all of it if that is less than a search needs, without
+    /// which there is nothing to confirm.
     fn time_for_searches(&self, searching: &Searching, session: &Session<'_>) -> Duration {
         let clock = Clock::from_trials(searching, session);
-        clock.left().saturating_sub(clock.reserve(1, CONFIRMATION_LENGTH * self.duration))
+        let before = clock.left().saturating_sub(clock.reserve(1, CONFIRMATION_LENGTH * self.duration));
+        if before < clock.time(LIKELY_SEARCH_TRIALS, searching.trial) { clock.left() } else { before }
     }
 
     /// A search of each method of a set-up that is still open. Later only methods are open between which the trials leave no decision.

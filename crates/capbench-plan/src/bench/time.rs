@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use capbench_model::trial::TrialResult;
+use capbench_model::trial::{Phase, TrialResult};
 
 use super::search_plan::Searching;
 use crate::session::Session;
-use capbench_judge::thresholds::{COARSEST_SEARCH, PROBE_LENGTH, REPEATS_RESERVE, TURN_LENGTH, TURNS_TIME};
+use capbench_judge::thresholds::{
+    COARSEST_SEARCH, PROBE_LENGTH, REPEATS_RESERVE, TURN_LENGTH, TURNS_LOOKS, TURNS_OF_FIRST_SET_UP,
+    TURNS_ROUNDS_OF_COSTS, TURNS_TIME,
+};
 
 /// Factors of the requested precision that a search gets where the time does not suffice, finest first.
 pub(super) fn coarser_searches() -> [u32; 3] {
@@ -49,14 +52,37 @@ impl Clock {
         self.budget.saturating_sub(self.spent)
     }
 
-    /// The time in which the methods of the current set-up may take turns. All set-ups have the same part of the time for turns, and what
-    /// one leaves goes to the later ones. Searches keep their part of the whole. `None` if no trial fits.
-    pub(super) fn for_turns(&self, set_ups: SetUps, at_maximum: Duration) -> Option<Duration> {
-        let without_maximum = self.budget.saturating_sub(at_maximum * set_ups.all);
-        let for_searches = without_maximum.mul_f64(1.0 - TURNS_TIME);
+    /// The time in which the methods of the current set-up may take turns. The first set-up, which the answer is about, has most of the
+    /// time for turns, the others have the same part of what it leaves, and of what each of them leaves. Searches keep their part of the
+    /// whole. `None` if no trial fits.
+    pub(super) fn for_turns(&self, set_ups: SetUps, at_maximum: Duration) -> Option<TimeForTurns> {
         let later_at_maximum = at_maximum * set_ups.left.saturating_sub(1);
-        let for_turns = self.left().saturating_sub(for_searches + later_at_maximum);
-        self.for_trials(for_turns / set_ups.left.max(1), TURN_LENGTH)
+        let all = self.left().saturating_sub(self.for_searches(set_ups, at_maximum));
+        let for_turns = all.saturating_sub(later_at_maximum);
+        let mut own = for_turns / set_ups.left.max(1);
+        if set_ups.left == set_ups.all {
+            own = own.max(for_turns.mul_f64(TURNS_OF_FIRST_SET_UP));
+        }
+        let own = self.for_trials(own, TURN_LENGTH).unwrap_or_default();
+        let all = self.for_trials(all, TURN_LENGTH)?;
+        Some(TimeForTurns { own, all })
+    }
+
+    /// The time that is kept for searches after the turns.
+    fn for_searches(&self, set_ups: SetUps, at_maximum: Duration) -> Duration {
+        let without_maximum = self.budget.saturating_sub(at_maximum * set_ups.all);
+        without_maximum.mul_f64(1.0 - TURNS_TIME)
+    }
+
+    /// Whether there is time for the trials of so many methods in one more set-up until its rounds are judged, if they take as long as those
+    /// so far.
+    pub(super) fn fits_set_up(&self, set_ups: SetUps, methods: u32, session: &Session<'_>) -> bool {
+        let at_maximum = mean_of(session, |phase| phase == Phase::BestEffort) * methods;
+        let in_turns = mean_of(session, |phase| matches!(phase, Phase::Turns | Phase::CommonLoad)) * methods;
+        // One round more to find the load.
+        let rounds = 1 + TURNS_LOOKS[0] + TURNS_LOOKS[0].div_ceil(TURNS_ROUNDS_OF_COSTS);
+        let until_judged = at_maximum + in_turns * rounds as u32;
+        until_judged + self.for_searches(set_ups, at_maximum) <= self.left()
     }
 
     /// The likely time of so many trials.
@@ -84,6 +110,32 @@ impl Clock {
     pub(super) fn for_trials(&self, time: Duration, trial: Duration) -> Option<Duration> {
         let time = time.min(self.left().checked_sub(self.longest)?);
         (time >= trial).then_some(time)
+    }
+}
+
+/// The mean time of the trials of some phases, zero if there are none.
+fn mean_of(session: &Session<'_>, is_meant: impl Fn(Phase) -> bool) -> Duration {
+    let mut spent_s = Vec::new();
+    for trial in session.trials.iter().filter(|trial| is_meant(trial.phase)) {
+        spent_s.push(trial.spent_s());
+    }
+    let mean_s = spent_s.iter().sum::<f64>() / spent_s.len().max(1) as f64;
+    Duration::try_from_secs_f64(mean_s).unwrap_or_default()
+}
+
+/// The time in which the methods of a set-up may take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TimeForTurns {
+    /// The part of this set-up.
+    pub(super) own: Duration,
+    /// With the parts of the later ones.
+    pub(super) all: Duration,
+}
+
+impl TimeForTurns {
+    /// Of a set-up that leaves nothing to others.
+    pub(super) fn all(time: Duration) -> Self {
+        Self { own: time, all: time }
     }
 }
 
@@ -117,19 +169,23 @@ mod tests {
         }
     }
 
-    /// Whole milliseconds for turns of a set-up whose trials at maximum load took 5 s.
-    fn for_turns_ms(spent_s: u64, all: u32, left: u32) -> Option<u128> {
+    /// Whole milliseconds for turns of a set-up whose trials at maximum load took 5 s: its own, and with those of later set-ups.
+    fn for_turns_ms(spent_s: u64, all: u32, left: u32) -> Option<[u128; 2]> {
         let time = clock(spent_s).for_turns(SetUps { all, left }, Duration::from_secs(5))?;
-        Some(time.as_millis())
+        Some([time.own, time.all].map(|time| time.as_millis()))
     }
 
     #[test]
     fn set_ups_share_the_time_for_turns_and_leave_the_rest_of_it_to_later_ones() {
-        assert_eq!(for_turns_ms(5, 1, 1), Some(63_750), "of 75 s besides 5 s at maximum load");
-        assert_eq!(for_turns_ms(5, 3, 3), Some(18_416), "a third of 55.25 s, of 65 s besides maximum load");
+        assert_eq!(for_turns_ms(5, 1, 1), Some([63_750, 63_750]), "of 75 s besides 5 s at maximum load");
+        assert_eq!(
+            for_turns_ms(5, 3, 3),
+            Some([44_200, 65_250]),
+            "four fifths of 55.25 s, of 65 s besides maximum load"
+        );
         assert_eq!(
             for_turns_ms(16, 3, 2),
-            Some(24_625),
+            Some([24_625, 54_250]),
             "half of what is left after 6 s of the first set-up"
         );
         assert_eq!(for_turns_ms(75, 3, 1), None, "the rest is for searches");

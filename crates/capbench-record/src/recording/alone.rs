@@ -157,10 +157,8 @@ impl Consumer for Alone<'_> {
     }
 
     fn read<C: Capture>(&mut self, capture: &mut C) -> Result<()> {
-        if let Some((lost, reading)) = self.side.read(capture, self.delivered, self.batches)? {
-            self.port.losses.read(lost, reading);
-        }
-        Ok(())
+        self.side
+            .read(capture, self.delivered, self.batches, |lost, reading| self.port.losses.read(lost, reading))
     }
 
     #[inline]

@@ -94,6 +94,19 @@ impl State {
     }
 }
 
+/// Reads until a reading is short. A mark on a frame that arrives during a reading can announce a loss that this reading counts, or a
+/// later one, and if this thread is interrupted, many frames arrive meanwhile.
+fn until_short(mut reading: impl FnMut() -> Result<()>) -> Result<()> {
+    for _ in 0..SHORT_READINGS {
+        let start = realtime_ns();
+        reading()?;
+        if realtime_ns().saturating_sub(start) <= SHORT_READING_NS {
+            break;
+        }
+    }
+    Ok(())
+}
+
 impl CaptureSide {
     /// For a capture that was just opened and already receives frames.
     pub(super) fn of(capture: &mut impl Capture, source: &Source, board: Arc<CaptureBoard>) -> Result<Self> {
@@ -143,20 +156,26 @@ impl CaptureSide {
     }
 
     /// Reads and publishes the counters of a capture that has delivered these frames, the last of them before the batch with
-    /// number `next_batch`. Returns the losses before its socket and after acceptance, if the method knows them, and where they
-    /// end.
+    /// number `next_batch`. If the method knows its losses, notes those before its socket and after acceptance, and where they end.
     pub(super) fn read(
         &self,
         capture: &mut impl Capture,
         delivered: Delivered,
         next_batch: u64,
-    ) -> Result<Option<(u64, Boundary)>> {
-        let (lost, end) = self.read_counters(capture, delivered)?;
-        // A capture that gathers frames may hold some from before the loss.
-        let mut is_empty = || capture.packing().is_none() && capture.fill().is_some_and(Occupancy::is_empty);
-        let complete = end.complete_batches.map(u64::from).or_else(|| is_empty().then_some(0));
-        let batch = complete.map_or(u64::MAX, |complete| next_batch + complete);
-        Ok(lost.map(|lost| (lost, Boundary { time_ns: end.time_ns, batch })))
+        mut note: impl FnMut(u64, Boundary),
+    ) -> Result<()> {
+        until_short(|| {
+            let (lost, end) = self.read_counters(capture, delivered)?;
+            // A capture that gathers frames may hold some from before the loss.
+            let mut is_empty =
+                || capture.packing().is_none() && capture.fill().is_some_and(Occupancy::is_empty);
+            let complete = end.complete_batches.map(u64::from).or_else(|| is_empty().then_some(0));
+            let batch = complete.map_or(u64::MAX, |complete| next_batch + complete);
+            if let Some(lost) = lost {
+                note(lost, Boundary { time_ns: end.time_ns, batch });
+            }
+            Ok(())
+        })
     }
 
     /// The losses, and where they end.
@@ -182,16 +201,12 @@ impl CaptureSide {
     #[cold]
     pub(super) fn read_stats_now(&self, delivered: Delivered) -> Result<Option<(u64, Boundary)>> {
         let Some(stats) = &self.stats else { return Ok(None) };
-        // A mark on a frame that arrives during a reading can announce a loss that this reading counts, or a later one. If this thread is
-        // interrupted, many frames arrive meanwhile. So it reads again until a reading is short.
         let (mut reading, mut counters) = (0, None);
-        for _ in 0..SHORT_READINGS {
+        until_short(|| {
             reading = realtime_ns();
             counters = stats.counters()?;
-            if realtime_ns().saturating_sub(reading) <= SHORT_READING_NS {
-                break;
-            }
-        }
+            Ok(())
+        })?;
         let Some(counters) = counters else { return Ok(None) };
         let lost = self.publish(counters, self.board.reading().link, delivered);
         Ok(lost.map(|lost| (lost, Boundary::at(reading))))

@@ -151,10 +151,8 @@ impl Consumer for Dispatch<'_> {
 
     /// The next batch reports these drops.
     fn read<C: Capture>(&mut self, capture: &mut C) -> error::Result<()> {
-        if let Some((lost, reading)) = self.side.read(capture, self.delivered(), self.batches)? {
-            self.lost(lost, reading);
-        }
-        Ok(())
+        let (side, delivered, batches) = (self.side, self.delivered(), self.batches);
+        side.read(capture, delivered, batches, |lost, reading| self.lost(lost, reading))
     }
 
     fn has_ended(&self) -> bool {

@@ -234,16 +234,16 @@ fn lengthy_claims_about_loads_that_the_generator_usually_does_not_reach_cannot_b
     assert_eq!(judged[0].answer, UNTESTABLE);
     let not_reached = ClaimEvidence::LoadNotReached { trials: 6, all_trials: 6, withdraws: true };
     assert!(judged[0].evidence.contains(&not_reached), "{judged:?}");
-    let (small, _) = run("libtrace-2012", 2, &mut weak());
+    let (small, _) = run("libtrace-2012", 9, &mut weak());
     assert_eq!(
         answers(&small, "without reporting"),
         [UNTESTABLE],
         "nothing was lost of what was not offered"
     );
     assert_eq!(answers(&small, "more than 8 ring frames"), [UNTESTABLE]);
-    let (work, _) = run("dain-2004", 4, &mut weak());
+    let (work, _) = run("dain-2004", 9, &mut weak());
     assert_eq!(answers(&work, "At 167,000 packets/s with normal libpcap"), [UNTESTABLE]);
-    let (cesnet, _) = run("cesnet-2008", 2, &mut weak());
+    let (cesnet, _) = run("cesnet-2008", 9, &mut weak());
     for words in ["captures less with the application", "more packets lead to fewer", "IMIX at 1 Gbit/s"] {
         assert_eq!(answers(&cesnet, words), [UNTESTABLE], "{words}");
     }

@@ -103,6 +103,15 @@ fn less_than_a_trial_tolerates_is_not_named_and_more_is_in_a_run_without_noisy_t
 }
 
 #[test]
+fn what_used_a_cpu_in_moments_of_the_run_only_is_not_named() {
+    for (number, is_named) in [(80, true), (120, false)] {
+        let mut trials: Vec<TrialResult> = (2..=number).map(|number| trial(number, vec![])).collect();
+        trials.push(trial(1, vec![process(7, "python3", 98)]));
+        assert_eq!(find(&trials).is_some(), is_named, "98 % of a CPU in one of {number} trials");
+    }
+}
+
+#[test]
 fn a_process_on_two_cpus_is_one() {
     let elsewhere = CpuUser { cpu: 0, ..process(7, "python3", 40) };
     let trials = [trial(1, vec![process(7, "python3", 60)]), trial(2, vec![elsewhere])];

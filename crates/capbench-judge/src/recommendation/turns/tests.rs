@@ -261,6 +261,26 @@ fn what_is_used_meanwhile_is_first_in_a_few_rounds_though_rates_name_another_one
 }
 
 #[test]
+fn what_is_used_meanwhile_is_first_in_a_few_rounds_though_no_rate_is_known() {
+    let methods = [Method { name: "recv", app_ns: 400.0, ..V3 }, V3];
+    let conclusion = |trials: &[TrialResult]| recommend(trials, &[]).unwrap().rankings.remove(0).conclusion;
+    for verdict in [Verdict::Lossy, Verdict::Invalid] {
+        let mut trials = at_maximum_load(&methods);
+        for trial in &mut trials {
+            trial.delivered /= 2;
+            trial.verdict = verdict;
+        }
+        let by_rates = conclusion(&trials);
+        assert!(matches!(by_rates, Conclusion::NoneLossless { .. } | Conclusion::Nothing), "{by_rates:?}");
+        trials.extend(rounds_at_two_loads(&methods, 2, 0.2));
+        let Conclusion::OneOf { best: Some(best), .. } = conclusion(&trials) else {
+            panic!("{by_rates:?}, {:?}", conclusion(&trials))
+        };
+        assert_eq!(best, "packet-v3");
+    }
+}
+
+#[test]
 fn a_round_ends_when_a_method_comes_again_and_lacks_what_is_missing_or_invalid() {
     let mut trials = rounds(&[V3, Method { name: "recv", ..V3 }], 4, 0.01);
     trials[2].verdict = Verdict::Invalid;
