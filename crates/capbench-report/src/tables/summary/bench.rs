@@ -116,7 +116,8 @@ fn notes(ranking: &Ranking, is_of_one_load: bool) -> Vec<String> {
         notes.push(why.into());
     }
     notes.extend(note_of_precision(rates, methods));
-    if let Some(pps) = ranking.equal_load_pps {
+    let has_costs = methods.iter().any(|ranked| ranked.cost.is_some());
+    if let Some(pps) = ranking.equal_load_pps.filter(|_| has_costs) {
         notes.push(format!("CPU time at {}.", naming::rate(pps)));
     }
     if methods.iter().any(lacks_total_cost) {
