@@ -128,6 +128,10 @@ capbench_model::thresholds! {
     /// Of methods whose limits are not known to be equal, those that sustained at least this share of the highest load come first.
     ABOUT_HIGHEST_LOAD: f64 = 0.75, "of the highest load",
         "a choice: as much less as a generator sends to equal methods (EQUAL_GENERATOR_LIMITS)";
+    /// A generator that sent a method this many times the load that it is shown to sustain does not limit it: where frames were left unsent
+    /// then, that was noise.
+    SENT_ABOVE_A_LIMIT: f64 = 2.0, "times the load",
+        "a choice: what a generator sends at most differs by less from trial to trial, but next to other work";
     /// A method that is ranked below another one has a higher rate if it is above the other one's by this share.
     HIGHER_RANKED_RATE: f64 = 0.01, "of the rate", "a choice: readers see from about 1 % on that printed rates are out of order";
     /// A method that captured less than this share of a load in every trial does not sustain it, however noisy the host was, if another

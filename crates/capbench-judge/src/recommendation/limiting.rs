@@ -6,14 +6,14 @@ use capbench_model::trial::{TrialResult, Verdict};
 use super::{Question, Ranked, Ranking, SustainedStatus};
 use crate::limit::{LimitedBy, is_mostly_buffered};
 use crate::sustained::buffered_frames;
-use crate::thresholds::HIGHER_RANKED_RATE;
+use crate::thresholds::{HIGHER_RANKED_RATE, SENT_ABOVE_A_LIMIT};
 
 impl Ranked {
     /// What limits the highest load that it sustained without loss. `trials` are those of the run.
     pub fn lossless_limit(&self, question: Question, trials: &[TrialResult]) -> Option<LimitedBy> {
         let limit = match self.lossless.status {
             SustainedStatus::Unknown => None,
-            SustainedStatus::AtLeast if self.was_sent_twice_as_much(trials) => Some(LimitedBy::Noise),
+            SustainedStatus::AtLeast if self.was_sent_far_more(trials) => Some(LimitedBy::Noise),
             SustainedStatus::AtLeast => LimitedBy::from_limit(self.limited_by, None, false),
             SustainedStatus::Disturbed => Some(LimitedBy::Noise),
             SustainedStatus::Between | SustainedStatus::NotReached => self.limit_at_bounds(trials),
@@ -25,8 +25,8 @@ impl Ranked {
         }
     }
 
-    /// Whether the generator sent the method more than twice what it is shown to sustain: where it left frames unsent then, that was noise.
-    fn was_sent_twice_as_much(&self, trials: &[TrialResult]) -> bool {
+    /// Whether the generator sent the method far more than it is shown to sustain.
+    fn was_sent_far_more(&self, trials: &[TrialResult]) -> bool {
         let is_shown = |trial: &&TrialResult| self.lossless.trials.contains(&trial.number);
         let Some(shown) = trials.iter().find(is_shown).map(|trial| &trial.profile) else { return false };
         for TrialResult { profile, offered_pps, verdict, .. } in trials {
@@ -34,7 +34,10 @@ impl Ranked {
                 && profile.frame_size == shown.frame_size
                 && profile.placement == shown.placement
                 && profile.work == shown.work;
-            if is_alike && *verdict != Verdict::Invalid && *offered_pps > 2.0 * self.shown_pps() {
+            if is_alike
+                && *verdict != Verdict::Invalid
+                && *offered_pps > SENT_ABOVE_A_LIMIT * self.shown_pps()
+            {
                 return true;
             }
         }
