@@ -13,8 +13,10 @@ impl Ranked {
     pub fn lossless_limit(&self, question: Question, trials: &[TrialResult]) -> Option<LimitedBy> {
         let limit = match self.lossless.status {
             SustainedStatus::Unknown => None,
-            SustainedStatus::AtLeast if self.was_sent_far_more(trials) => Some(LimitedBy::Noise),
-            SustainedStatus::AtLeast => LimitedBy::from_limit(self.limited_by, None, false),
+            SustainedStatus::AtLeast => match LimitedBy::from_limit(self.limited_by, None, false) {
+                Some(LimitedBy::Generator) if self.was_sent_far_more(trials) => Some(LimitedBy::Noise),
+                limit => limit,
+            },
             SustainedStatus::Disturbed => Some(LimitedBy::Noise),
             SustainedStatus::Between | SustainedStatus::NotReached => self.limit_at_bounds(trials),
         };
@@ -168,6 +170,14 @@ mod tests {
                 "{sent}"
             );
         }
+        let mut more = trial(0, 0.0);
+        (more.number, more.offered_pps) = (2, 210_000.0);
+        let unlimited = Ranked { limited_by: None, ..row };
+        assert_eq!(
+            unlimited.lossless_limit(Question::HighestRate, &[trial(0, 0.0), more]),
+            None,
+            "the time was over"
+        );
     }
 
     #[test]
