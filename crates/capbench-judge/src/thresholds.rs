@@ -187,8 +187,9 @@ capbench_model::thresholds! {
     /// A method that captures less than another one by TURNS_EQUAL looks worse at any cost if chance explains that no more often.
     TURNS_LOOKS_LIKE_LESS: f64 = 0.2, "probability",
         "a choice: the order in which methods are tried for the first place; TURNS_FALSE_ALARMS decides";
-    /// Costs contain the kernel's time if more than this share of the trials know it.
-    TURNS_KERNEL_TIME: f64 = 0.5, "of the trials",
+    /// Costs contain the kernel's time if more than this share of the trials know it; in those of two methods receive work that interrupts
+    /// the application counts once if more than this share of the trials of each know the application's own time.
+    TURNS_KNOWN_TIME: f64 = 0.5, "of the trials",
         "a choice: with it, methods are compared by all that a packet costs; a trial without it tells nothing of that";
     /// A captured share below this one counts as this one: 0 has no logarithm.
     TURNS_LEAST_CAPTURED: f64 = 1e-3, "of the intended frames",

@@ -2006,10 +2006,10 @@ LimitName: TypeAlias = Literal['load', 'generator', 'kernel', 'sharing', 'shared
 
 
 class LimitedSearches(TypedDict):
-    """Searches with an upper bound, and those of them that one limit has."""
+    """Searches of methods, and those of them that one limit has."""
 
     all: int
-    """All of them."""
+    """All of them; in older files only those with an upper bound."""
     limited: int
     """Those that it limits."""
 
@@ -5916,7 +5916,7 @@ class LimitOfMethods(TypedDict):
     searches: NotRequired[LimitedSearches]
     """How many of the searches of these methods it limits; absent in files of versions that did not count them."""
     trials: list[int]
-    """The trials of the upper bounds of the searches that it limits."""
+    """The trials of the upper bounds of the searches that it limits; of a search that sustains all that is sent, of its lower bound."""
 
 
 class CardAndDifference(TypedDict):
@@ -6159,6 +6159,8 @@ class MethodBelow(TypedDict):
     """The figure that shows it."""
     captured_ratio: float
     """Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran."""
+    lost_at: NotRequired[Place]
+    """Where most of the frames that it lost in these rounds were lost; absent if it lost none, and in older files."""
     method: str
     """The method."""
     relative_cost: NotRequired[Multiple]
@@ -7211,7 +7213,7 @@ class FactSweepLossBegins(TypedDict):
     first_loss: LossAtPoint
     """The first point with loss."""
     keeps_up_to: NotRequired[SweepPoint]
-    """The last point before it without loss and without full buffers; absent if there is none."""
+    """The last point before it at which the method keeps up; absent if there is none."""
     last: NotRequired[LastPoint]
     """The last point; absent if it is the first one with loss."""
     limits: list[LimitFrom]
@@ -7558,6 +7560,8 @@ class FactBenchInTurns(TypedDict):
     """The load at which CPU times are compared, in packets per second; absent if it is the same, or unknown."""
     equal: list[str]
     """Methods that are equal to the first."""
+    fewest_rounds: NotRequired[int]
+    """The fewest rounds in which one of the methods ran: one that is known to be worse leaves. Absent if all ran in each, and in older files."""
     first: str
     """The first method."""
     load_pps: float

@@ -12,6 +12,9 @@ impl Ranking {
         if turns.judged_rounds > 0 {
             self.order_by(&turns);
             self.conclusion = self.concluded_by(question, &turns);
+            if let Conclusion::NoneLossless { best: Some(closest), .. } = &self.conclusion {
+                put_first(&mut self.methods, closest);
+            }
         } else {
             self.guess_by(question, &turns);
         }
@@ -109,6 +112,16 @@ fn closest(turns: &Turns) -> &SavedMethod {
         }
     }
     &closest.method
+}
+
+/// The method that comes closest to a load that none sustains is first: what it costs is no reason to use another one.
+fn put_first(methods: &mut [Ranked], closest: &SavedMethod) {
+    let Some(nth) = methods.iter().position(|ranked| ranked.method == *closest) else { return };
+    methods[..=nth].rotate_right(1);
+    methods[0].below = None;
+    for (place, ranked) in (1..).zip(methods) {
+        ranked.rank = if ranked.below.is_some() { place } else { 1 };
+    }
 }
 
 /// Why the first method is above the next one that is below it.

@@ -52,6 +52,11 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// The limit if there is no upper bound for this reason.
+    fn limit(&self) -> Option<Limit> {
+        matches!(self, Self::MaximumLoad { limit: MaximumSource::Generator }).then_some(Limit::Generator)
+    }
+
     /// The quality of a result that is irregular for this reason.
     fn status(&self) -> Status {
         match self {
@@ -162,6 +167,10 @@ impl GoalResult {
         let is_unfinished = matches!(reason, Some(Reason::Ended { .. })) && !has_both;
         let so_far = if is_unfinished { SoFar::new(goal, seen, trials) } else { None };
         let limiting = upper.as_ref().or(so_far.as_ref().map(|so_far| &so_far.upper));
+        let limit = match limiting {
+            Some(bound) => limit(bound, trials),
+            None => reason.as_ref().and_then(Reason::limit),
+        };
         let mut conditional_throughput_pps = None;
         if let Some(load) = bounds.lower.filter(|_| status != Status::AtLeast) {
             conditional_throughput_pps = Some(load.get() * (1.0 - criteria.quantile_loss(seen.at(load))));
@@ -173,7 +182,7 @@ impl GoalResult {
             relative_width: bounds.lower.zip(bounds.upper).map(|(low, high)| width(low, high)),
             conditional_throughput_pps,
             distinction: BoundsDistinction::from_bounds(seen, &criteria, bounds),
-            limit: limiting.and_then(|bound| limit(bound, trials)),
+            limit,
             so_far,
             lower,
             upper,
@@ -191,11 +200,12 @@ impl GoalResult {
         self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))
     }
 
-    /// What limits its load, by the trials at its upper bound. Earlier versions saved another limit of the same trials.
+    /// What limits its load, by the trials at its upper bound: earlier versions saved another limit of the same trials. Without an upper
+    /// bound it is the generator if that sends no more.
     pub fn limit_by_trials(&self, trials: &Trials<'_>) -> Option<Limit> {
         match self.best_upper().and_then(|upper| trials.all_of(&upper.trials)) {
             Some(of_bound) => Limit::at_load(&of_bound, trials.burst_frames()),
-            None => self.limit,
+            None => self.limit.or(self.reason.as_ref().and_then(Reason::limit)),
         }
     }
 

@@ -129,6 +129,11 @@ impl AxisKind {
         matches!(self.facts().named, Named::Placements(_))
     }
 
+    /// Whether each point asks more of a method than the one before.
+    pub(crate) fn demands_more(self) -> bool {
+        matches!(self, Self::Load | Self::Work)
+    }
+
     /// Whether its points replace the loads of a plan.
     pub fn replaces_loads(self) -> bool {
         self.facts().named == Named::Loads

@@ -10,6 +10,21 @@ pub fn first_lossy(are_lossy: impl IntoIterator<Item = bool>) -> Option<usize> {
     are_lossy.into_iter().position(|is_lossy| is_lossy)
 }
 
+/// Whether a method loses frames at a point in the median of the visits, and falls short in most of them.
+pub fn loses(swept: &Swept<'_>, reading: &Reading) -> bool {
+    reading.loses() && falls_short(swept, reading)
+}
+
+/// Whether a method does not keep up at a point in most visits.
+pub(crate) fn falls_short(swept: &Swept<'_>, reading: &Reading) -> bool {
+    PointStatus::of_reading(swept, reading) == PointStatus::FallsShort
+}
+
+/// Whether a method keeps up at a point.
+pub(crate) fn is_kept_up_with(swept: &Swept<'_>, reading: &Reading) -> bool {
+    PointStatus::of_reading(swept, reading) == PointStatus::KeptUp
+}
+
 /// What the visits of a point show together.
 #[derive(Debug, PartialEq)]
 pub(crate) enum PointStatus {

@@ -25,6 +25,9 @@ use super::{many, noise, odd_frames_words};
 use crate::naming::rate;
 use crate::sentences::places;
 
+/// Up to this number of places of loss are named.
+const NAMED_PLACES: usize = 3;
+
 /// The text of a fact.
 pub(super) fn words(fact: &TrialFinding) -> String {
     match fact {
@@ -119,15 +122,18 @@ fn lost_frames_words(lost: &[LostAt], buffered_frames: u64) -> String {
         ),
         [LostAt { place, frames: 1 }] => format!("1 was lost {}", places::words(*place)),
         [LostAt { place, frames }] => format!("{} were lost {}", count(*frames), places::words(*place)),
-        [LostAt { place, frames }, other_places @ ..] => {
-            let elsewhere: u64 = other_places.iter().map(|lost| lost.frames).sum();
-            format!(
-                "{} were lost: {} {}; {} at other known places",
-                count(frames + elsewhere),
-                count(*frames),
-                places::words(*place),
-                count(elsewhere)
-            )
+        several => {
+            let all: u64 = several.iter().map(|lost| lost.frames).sum();
+            let (named, others) = several.split_at(several.len().min(NAMED_PLACES));
+            let mut parts = Vec::new();
+            for LostAt { place, frames } in named {
+                parts.push(format!("{} {}", count(*frames), places::words(*place)));
+            }
+            if !others.is_empty() {
+                let elsewhere: u64 = others.iter().map(|lost| lost.frames).sum();
+                parts.push(format!("{} at other known places", count(elsewhere)));
+            }
+            format!("{} were lost: {}", count(all), parts.join("; "))
         }
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! An empty line separates entries. A difference that is not listed is a failure, and so is an entry that differs no longer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::fs;
 
@@ -19,8 +19,6 @@ use crate::archive;
 const PRINTED: usize = 20;
 /// Lines of each that it prints.
 const PRINTED_LINES: usize = 30;
-/// Pairs of lines up to which the order of lines counts.
-const MOST_CELLS: usize = 1_000_000;
 
 /// An accepted difference of a run.
 struct Accepted {
@@ -48,52 +46,46 @@ fn read() -> BTreeMap<String, Accepted> {
     all
 }
 
-/// The lines that are gone (`-`) and new (`+`); none if nothing changed. Equal lines between them are left out.
+/// The lines that are gone (`-`) and new (`+`), and whether equal ones have another order; none if nothing changed.
 pub fn difference(then: &[String], now: &[String]) -> Vec<String> {
-    let start = then.iter().zip(now).take_while(|(then, now)| then == now).count();
-    let (then, now) = (&then[start..], &now[start..]);
-    let end = then.iter().rev().zip(now.iter().rev()).take_while(|(then, now)| then == now).count();
-    let (then, now) = (&then[..then.len() - end], &now[..now.len() - end]);
-    if then.len() * now.len() > MOST_CELLS {
-        return difference_of_sets(then, now);
-    }
-    // Lengths of the longest common subsequences of the rests.
-    let mut longest = vec![vec![0_u32; now.len() + 1]; then.len() + 1];
-    for row in (0..then.len()).rev() {
-        for column in (0..now.len()).rev() {
-            longest[row][column] = match then[row] == now[column] {
-                true => longest[row + 1][column + 1] + 1,
-                false => longest[row + 1][column].max(longest[row][column + 1]),
-            };
-        }
-    }
     let mut lines = Vec::new();
+    let mut is_other_order = false;
+    let are_kept = [are_in_both(then, now), are_in_both(now, then)];
     let mut row = 0;
     let mut column = 0;
     while row < then.len() || column < now.len() {
-        if row < then.len() && column < now.len() && then[row] == now[column] {
-            row += 1;
-            column += 1;
-        } else if column == now.len()
-            || row < then.len() && longest[row + 1][column] >= longest[row][column + 1]
-        {
+        if row < then.len() && !are_kept[0][row] {
             lines.push(format!("- {}", then[row]));
             row += 1;
-        } else {
+        } else if column < now.len() && !are_kept[1][column] {
             lines.push(format!("+ {}", now[column]));
             column += 1;
+        } else {
+            // As many lines are kept of one as of the other.
+            is_other_order |= then[row] != now[column];
+            row += 1;
+            column += 1;
         }
+    }
+    if is_other_order {
+        lines.push("+ equal lines in another order".into());
     }
     lines
 }
 
-/// Like [`difference`], without regard to the order of the lines.
-fn difference_of_sets(then: &[String], now: &[String]) -> Vec<String> {
-    let earlier: BTreeSet<&String> = then.iter().collect();
-    let later: BTreeSet<&String> = now.iter().collect();
-    let mut lines: Vec<String> = earlier.difference(&later).map(|line| format!("- {line}")).collect();
-    lines.extend(later.difference(&earlier).map(|line| format!("+ {line}")));
-    lines
+/// Of each line, whether the others have it, too: of several equal lines, as many as they have.
+fn are_in_both(lines: &[String], others: &[String]) -> Vec<bool> {
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for line in others {
+        *left.entry(line).or_default() += 1;
+    }
+    let mut are_in_both = Vec::new();
+    for line in lines {
+        let left = left.entry(line).or_default();
+        are_in_both.push(*left > 0);
+        *left = left.saturating_sub(1);
+    }
+    are_in_both
 }
 
 /// Compares the differences with the list.

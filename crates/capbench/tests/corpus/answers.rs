@@ -3,6 +3,7 @@
 //! --details` prints, and a digest of each chart and table of the page.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,29 +11,47 @@ use crate::archive::{self, Entry};
 use crate::imports::{Extent, Finding, Report, Results, Run, Sentence, read, report, sentences, text};
 use crate::{decisions, members, pairs};
 
+/// A run of the corpus, or why it is refused.
+pub struct ReadRun {
+    pub name: String,
+    pub read: Result<Run, String>,
+}
+
+/// All runs. The tests share them, because they take long to read.
+pub fn runs() -> &'static [ReadRun] {
+    static RUNS: LazyLock<Vec<ReadRun>> = LazyLock::new(|| {
+        on_two_threads(&archive::runs(), |Entry { name, content }| {
+            vec![ReadRun { name: name.clone(), read: read_run(name, content) }]
+        })
+    });
+    &RUNS
+}
+
+/// What a function makes of each value, in their order.
+fn on_two_threads<V: Sync, M: Send>(values: &[V], make: impl Fn(&V) -> Vec<M> + Sync) -> Vec<M> {
+    let (first, second) = values.split_at(values.len() / 2);
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| second.iter().flat_map(&make).collect::<Vec<_>>());
+        let mut made: Vec<M> = first.iter().flat_map(&make).collect();
+        made.extend(second.join().unwrap());
+        made
+    })
+}
+
 /// The answers of all runs, and of all pairs of them.
 pub fn of_corpus() -> Vec<Entry> {
-    let runs = archive::runs();
-    let middle = runs.len() / 2;
-    let (first, second) = runs.split_at(middle);
-    let mut entries = std::thread::scope(|scope| {
-        let first = scope.spawn(|| first.iter().flat_map(of_run).collect::<Vec<_>>());
-        let second = scope.spawn(|| second.iter().flat_map(of_run).collect::<Vec<_>>());
-        let mut entries = first.join().unwrap();
-        entries.extend(second.join().unwrap());
-        entries
-    });
-    entries.extend(pairs::answers(&runs));
+    let mut entries = on_two_threads(runs(), of_run);
+    entries.extend(pairs::answers());
     entries
 }
 
-fn of_run(Entry { name, content }: &Entry) -> Vec<Entry> {
-    match read_run(name, content) {
+fn of_run(ReadRun { name, read }: &ReadRun) -> Vec<Entry> {
+    match read {
         Ok(run) => {
             let mut results = run.results.clone();
             sentences::conclude(&mut results);
             let facts = facts(&run.warnings, &results, name.starts_with("simulated/"));
-            vec![entry(name.clone(), &facts), texts_of(name, &texts(&run, &results))]
+            vec![entry(name.clone(), &facts), texts_of(name, &texts(run, &results))]
         }
         Err(refusal) => vec![entry(name.clone(), &[format!("refused: {refusal}")])],
     }
@@ -49,7 +68,7 @@ pub fn texts_of(name: &str, lines: &[String]) -> Entry {
 }
 
 /// Reads a run of the corpus as a file of its name.
-pub fn read_run(name: &str, content: &[u8]) -> Result<Run, String> {
+fn read_run(name: &str, content: &[u8]) -> Result<Run, String> {
     let file = Path::new("/corpus").join(format!("{name}.json"));
     read::parse(content, &file).map_err(|error| error.to_string())
 }
@@ -164,8 +183,8 @@ fn digest(value: &impl Serialize) -> String {
 }
 
 /// Results that can be compared: those of a run that can be read.
-pub fn results_of(runs: &[Entry], name: &str) -> Results {
-    let entry = runs.iter().find(|entry| entry.name == name);
-    let Entry { name, content } = entry.unwrap_or_else(|| panic!("{name} is not in the corpus"));
-    read_run(name, content).unwrap().results
+pub fn results_of(name: &str) -> Results {
+    let run = runs().iter().find(|run| run.name == name);
+    let ReadRun { read, .. } = run.unwrap_or_else(|| panic!("{name} is not in the corpus"));
+    read.as_ref().unwrap().results.clone()
 }

@@ -11,7 +11,6 @@ use capbench_model::trial::Phase;
 use capbench_plan::{Observer, PlanError};
 use serde_json::Value;
 
-use crate::accepted;
 use crate::imports::{
     Load, Requirement, Results, Stored, Trial, TrialResult, exit, livelock, recommend, search, sustains,
 };
@@ -185,11 +184,8 @@ fn searched_again(results: &Results, outcome: &SearchOutcome) -> Vec<String> {
     if again.ended == End::Stopped {
         replace(&mut now, &serde_json::to_value(&again.ended).unwrap(), &then["ended"]);
     }
-    let compared = Compared::committed();
-    let mut changes = accepted::difference(
-        &members::lines("", &compared.only("searches", &then)),
-        &members::lines("", &compared.only("searches", &now)),
-    );
+    let mut changes = Vec::new();
+    Compared::committed().differences("", "searches", [&then, &now], usize::MAX, &mut changes);
     if changes.is_empty() {
         changes.push("the same".into());
     }

@@ -24,7 +24,7 @@ pub use capbench_judge::finding::{Finding as Fact, Found, comparison};
 pub use capbench_judge::limit::Limit;
 pub use capbench_judge::livelock;
 pub use capbench_judge::recommendation::{recommend, sustains};
-pub use capbench_judge::search::{GoalResult, SearchOutcome};
+pub use capbench_judge::search::{GoalResult, MaximumSource, Reason, SearchOutcome};
 pub use capbench_judge::sustained::buffered_frames;
 pub use capbench_judge::sweep::outcome::{Reading, Series, SweepScene};
 pub use capbench_judge::thresholds::REPORTED_CHANGE_OF_HOSTS;

@@ -29,6 +29,7 @@ mod simulated;
 
 use std::collections::BTreeMap;
 
+use answers::ReadRun;
 use archive::Entry;
 use imports::sentences;
 use members::KnownMembers;
@@ -50,8 +51,8 @@ fn every_saved_run_says_and_decides_what_it_did() {
         Some(add) => return archive::add(add.strip_prefix("add=").expect("add=FOLDER")),
         None => {}
     }
-    let runs = archive::runs();
-    assert!(runs.len() >= LEAST_RUNS, "the corpus has {} runs", runs.len());
+    let runs = answers::runs().len();
+    assert!(runs >= LEAST_RUNS, "the corpus has {runs} runs");
     let earlier = archive::answers();
     let known = KnownMembers::of(earlier.values().flatten());
     let mut differences = BTreeMap::new();
@@ -75,9 +76,9 @@ fn every_saved_run_says_and_decides_what_it_did() {
 #[test]
 fn no_fact_of_a_run_is_contradicted_by_its_trials() {
     let mut contradictions = Vec::new();
-    for Entry { name, content } in archive::runs() {
-        let Ok(run) = answers::read_run(&name, &content) else { continue };
-        let mut results = run.results;
+    for ReadRun { name, read } in answers::runs() {
+        let Ok(run) = read else { continue };
+        let mut results = run.results.clone();
         let mut found = Vec::new();
         sentences::conclude(&mut results);
         found.extend(contradictions::in_run(&results));

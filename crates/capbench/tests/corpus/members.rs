@@ -1,6 +1,6 @@
 //! JSON values as lines `PATH = VALUE`. A member that no earlier answer has is left out: it was added later.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::LazyLock;
 
@@ -69,9 +69,9 @@ fn member(line: &str) -> Option<String> {
     Some(member)
 }
 
-/// The members of a run made again that are compared: the committed list, a line `PARENT TAB MEMBER` each. What a later version
-/// saves in addition is not in it, nor what it no longer saves.
-pub struct Compared(BTreeSet<(String, String)>);
+/// The members of a run made again that are compared, by the members that have them: the committed list, a line `PARENT TAB MEMBER`
+/// each. What a later version saves in addition is not in it, nor what it no longer saves.
+pub struct Compared(BTreeMap<String, BTreeSet<String>>);
 
 impl Compared {
     pub fn committed() -> &'static Self {
@@ -81,28 +81,48 @@ impl Compared {
 
     fn read() -> Self {
         let text = fs::read_to_string(archive::folder().join("members.txt")).expect("the list is committed");
-        let mut members = BTreeSet::new();
+        let mut compared: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for line in text.lines() {
             let (parent, member) = line.split_once('\t').unwrap_or_else(|| panic!("no parent: {line}"));
-            members.insert((parent.to_string(), member.to_string()));
+            compared.entry(parent.into()).or_default().insert(member.into());
         }
-        Self(members)
+        Self(compared)
     }
 
-    /// The value with these members only.
-    pub fn only(&self, parent: &str, value: &Value) -> Value {
-        match value {
-            Value::Object(members) => {
-                let mut kept = serde_json::Map::new();
-                for (name, member) in members {
-                    if self.0.contains(&(parent.to_string(), name.clone())) {
-                        kept.insert(name.clone(), self.only(name, member));
+    /// Adds the lines in which these members of two values differ, up to this number of lines. `parent` is the name of the last member of
+    /// their path.
+    pub fn differences(
+        &self,
+        path: &str,
+        parent: &str,
+        values: [&Value; 2],
+        most: usize,
+        lines: &mut Vec<String>,
+    ) {
+        if lines.len() >= most {
+            return;
+        }
+        match values {
+            [Value::Object(then), Value::Object(now)] => {
+                for name in self.0.get(parent).into_iter().flatten() {
+                    let values = [then, now].map(|members| members.get(name).unwrap_or(&Value::Null));
+                    self.differences(&format!("{path}.{name}"), name, values, most, lines);
+                }
+            }
+            [Value::Array(then), Value::Array(now)] if then.iter().chain(now).any(Value::is_object) => {
+                for nth in 0..then.len().max(now.len()) {
+                    let values = [then, now].map(|entries| entries.get(nth).unwrap_or(&Value::Null));
+                    self.differences(&format!("{path}[{nth}]"), parent, values, most, lines);
+                }
+            }
+            [then, now] if then != now => {
+                for (sign, value) in [('-', then), ('+', now)] {
+                    if !value.is_null() {
+                        lines.extend(self::lines(path, value).iter().map(|line| format!("{sign} {line}")));
                     }
                 }
-                Value::Object(kept)
             }
-            Value::Array(entries) => entries.iter().map(|entry| self.only(parent, entry)).collect(),
-            plain => plain.clone(),
+            _ => {}
         }
     }
 }

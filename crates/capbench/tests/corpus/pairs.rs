@@ -54,12 +54,12 @@ const OF_DATASET: [&str; 8] = [
 ];
 
 /// The answers about all pairs and about the dataset.
-pub fn answers(runs: &[Entry]) -> Vec<Entry> {
+pub fn answers() -> Vec<Entry> {
     let mut answers = Vec::new();
     for pair in PAIRS {
-        answers.extend(of_pair(pair, pair.map(|name| results_of(runs, name))));
+        answers.extend(of_pair(pair, pair.map(results_of)));
     }
-    answers.extend(of_dataset(runs));
+    answers.extend(of_dataset());
     answers
 }
 
@@ -88,20 +88,20 @@ fn of_comparison(compared: &Comparison) -> Vec<String> {
 }
 
 /// What a dataset of some runs says: its report, and the comparison of two kernels.
-fn of_dataset(runs: &[Entry]) -> [Entry; 2] {
+fn of_dataset() -> [Entry; 2] {
     let scratch = Scratch::new();
     let dataset = scratch.file("dataset");
     let host = Some("a-host".to_string());
     let mut export = Export::open(&dataset, Labels::parse(&[]).unwrap(), host).unwrap();
     for (nth, name) in OF_DATASET.into_iter().enumerate() {
         for (kernel, days) in [("6.1.0", 0), ("6.12.1", 30)] {
-            let mut results = results_of(runs, name);
+            let mut results = results_of(name);
             results.started_unix_s += (nth as u64 + days) * 86_400;
             results.environment.kernel_release = Some(kernel.into());
             if days > 0 {
                 // The later kernel runs the trials of another seed.
                 let other = OF_DATASET[(nth + 4) % OF_DATASET.len()];
-                results.trials = results_of(runs, other).trials;
+                results.trials = results_of(other).trials;
             }
             let folder = scratch.file(&format!("{nth}-{days}"));
             std::fs::create_dir(&folder).unwrap();

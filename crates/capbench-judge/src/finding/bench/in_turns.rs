@@ -1,10 +1,12 @@
 //! How the other methods compare with the first one where all took turns at one load.
 
+use capbench_model::ledger::LostAt;
+use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
-use capbench_model::trial::Phase;
+use capbench_model::trial::{Phase, TrialResult};
 use serde::{Deserialize, Serialize};
 
-use super::{BenchFinding, SetUp, found};
+use super::{BenchFinding, SetUp, found, is_sound};
 use crate::finding::Found;
 use crate::recommendation::Ranking;
 use crate::recommendation::turns::{BelowBy, InTurns, Multiple, RelationToFirst, SentShares};
@@ -23,6 +25,10 @@ pub struct MethodsInTurns {
     pub sent: Option<SentShares>,
     /// Number of rounds.
     pub rounds: u32,
+    /// The fewest rounds in which one of the methods ran: one that is known to be worse leaves. Absent if all ran in each, and in older
+    /// files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fewest_rounds: Option<u32>,
     /// The first method.
     pub first: SavedMethod,
     /// Share of the frames that it captured, the median of the rounds.
@@ -49,17 +55,27 @@ pub struct MethodBelow {
     /// Its CPU time per packet as a multiple of that of the first; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_cost: Option<Multiple>,
+    /// Where most of the frames that it lost in these rounds were lost; absent if it lost none, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_at: Option<Place>,
 }
 
 /// How the methods compare with the first one. `None` if they did not take turns, or in too few rounds.
 pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     let turns = ranking.turns.as_ref().filter(|turns| turns.judged_rounds > 0)?;
     let first = turns.methods.first()?;
+    let fewest_rounds = turns.methods.iter().map(|method| method.rounds).min();
+    let set_up = SetUp::of_ranking(ranking);
+    let mut turns_at_load: Vec<&TrialResult> = run.trials.iter().collect();
+    turns_at_load.retain(|trial| {
+        trial.phase == Phase::Turns && trial.intended_pps == Some(turns.load_pps) && set_up.includes(trial)
+    });
     let mut fact = MethodsInTurns {
         load_pps: turns.load_pps,
         cost_load_pps: turns.cost_load_pps.filter(|pps| *pps != turns.load_pps),
         sent: turns.sent_in_part(),
         rounds: turns.rounds,
+        fewest_rounds: fewest_rounds.filter(|fewest| *fewest < turns.rounds),
         first: first.method.clone(),
         captured_ratio: first.captured.median,
         below: Vec::new(),
@@ -75,6 +91,7 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
             RelationToFirst::Open { may_be_better: false } => fact.may_be_as_good.push(method),
             RelationToFirst::Open { may_be_better: true } => fact.may_be_better.push(method),
             RelationToFirst::Below { by, .. } => fact.below.push(MethodBelow {
+                lost_at: lost_at(&method, &turns_at_load),
                 method,
                 by,
                 captured_ratio: captured_beside(first, one),
@@ -82,19 +99,20 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
             }),
         }
     }
-    let set_up = SetUp::of_ranking(ranking);
-    let mut trials = Vec::new();
-    for trial in run.trials {
-        let is_at_load = match trial.phase {
-            Phase::Turns => trial.intended_pps == Some(turns.load_pps),
-            Phase::CommonLoad => fact.cost_load_pps.is_some() && trial.intended_pps == fact.cost_load_pps,
-            _ => false,
-        };
-        if is_at_load && set_up.includes(trial) {
-            trials.push(trial.number);
-        }
-    }
+    let trials_of_costs = run.trials.iter().filter(|trial| {
+        let is_at_load = fact.cost_load_pps.is_some() && trial.intended_pps == fact.cost_load_pps;
+        trial.phase == Phase::CommonLoad && is_at_load && set_up.includes(trial)
+    });
+    let trials: Vec<u32> =
+        turns_at_load.into_iter().chain(trials_of_costs).map(|trial| trial.number).collect();
     Some(found(BenchFinding::InTurns(fact), trials))
+}
+
+/// Where a method lost most frames of these trials; `None` if it lost none.
+fn lost_at(method: &SavedMethod, trials: &[&TrialResult]) -> Option<Place> {
+    let of_method = trials.iter().filter(|trial| trial.profile.method == *method && is_sound(trial));
+    let lost = LostAt::sum(of_method.flat_map(|trial| trial.losses()));
+    lost.first().map(|most| most.place)
 }
 
 /// The share that a method captured where the first one captured the median of its share: the method may have run in other rounds only, on
@@ -111,6 +129,7 @@ mod tests {
     use std::time::Duration;
 
     use capbench_model::for_tests::{measured, profile};
+    use capbench_model::ledger::Entry;
     use capbench_model::statistics::interval::Estimate;
     use capbench_model::trial::{Load, Profile, TrialResult};
 
@@ -186,6 +205,31 @@ mod tests {
         assert_eq!(fact.may_be_better, ["af-xdp"]);
         let below: Vec<_> = fact.below.iter().map(|below| (&below.method, below.captured_ratio)).collect();
         assert_eq!(below, [(&"recv".into(), 0.66)]);
+    }
+
+    #[test]
+    fn most_frames_of_a_method_that_is_worse_were_lost_at_a_place_and_it_left_earlier() {
+        let lossy = |number, method: &str| {
+            let mut trial = trial_in_turns(number);
+            let place = if method == "recv" { Place::Ring } else { Place::Backlog };
+            trial.profile.method = method.into();
+            trial.ledger = vec![Entry { place, count: Some(3), source: String::new(), source_fact: None }];
+            trial
+        };
+        let trials = [lossy(1, "recv"), lossy(2, "packet-v2"), lossy(3, "packet-v2")];
+        let run = RunFacts::of_trials(&trials);
+        let Profile { frame_size, placement, work, .. } = trials[0].profile.clone();
+        let mut ranking = Ranking { frame_size, placement, work, ..ranking(6) };
+        let fact = |ranking: &Ranking| match in_turns(ranking, &run).unwrap().fact {
+            Finding::Bench(BenchFinding::InTurns(fact)) => fact,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            (fact(&ranking).below[0].lost_at, fact(&ranking).fewest_rounds),
+            (Some(Place::Ring), None)
+        );
+        ranking.turns.as_mut().unwrap().methods[4].rounds = 2;
+        assert_eq!((fact(&ranking).rounds, fact(&ranking).fewest_rounds), (6, Some(2)));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! | `pauses` | losses of single moments, which no method is blamed for |
 //! | `next` | the command that shows more |
 //! | `ranks` | methods that are worse, or of which no trial shows what they sustain |
-//! | `overload` | what the methods lose at maximum load |
+//! | `overload` | what the methods lose at maximum load, without trials in turns |
 //! | `costs` | the methods with the least and the most CPU time |
 //! | `elsewhere` | whether the same method is best in the other set-ups |
 
@@ -238,11 +238,11 @@ fn of_ranking(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> Ve
         all.extend(ranks::unknown(ranking));
     }
     all.extend(pauses::found(&paused));
-    // Trials in turns say who is worse, and by what.
+    // Trials in turns show which methods are worse, by what, and where they lose frames.
     if !has_turns {
         all.extend(ranks::worse(ranking));
+        all.extend(overload::overload(ranking, run, &paused));
     }
-    all.extend(overload::overload(ranking, run, &paused));
     if has_time && !ranking.turns.as_ref().is_some_and(Turns::compare_costs) {
         all.extend(costs::costs(ranking));
     }

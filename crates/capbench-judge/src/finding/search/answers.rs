@@ -271,16 +271,16 @@ pub struct LimitOfMethods {
     /// How many of the searches of these methods it limits; absent in files of versions that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub searches: Option<LimitedSearches>,
-    /// The trials of the upper bounds of the searches that it limits.
+    /// The trials of the upper bounds of the searches that it limits; of a search that sustains all that is sent, of its lower bound.
     pub trials: Vec<u32>,
 }
 
-/// Searches with an upper bound, and those of them that one limit has.
+/// Searches of methods, and those of them that one limit has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LimitedSearches {
     /// Those that it limits.
     pub limited: u32,
-    /// All of them.
+    /// All of them; in older files only those with an upper bound.
     pub all: u32,
 }
 
@@ -385,37 +385,34 @@ fn limits(searches: &[SearchOutcome], trials: &[TrialResult]) -> Vec<LimitOfMeth
 struct LimitOfSearches {
     limit: Limit,
     searches: LimitedSearches,
-    /// The trials at the upper bounds of the searches that it limits.
+    /// As in [`LimitOfMethods`].
     trials: Vec<u32>,
 }
 
 /// What limits the most searches of a set-up by the first goal: each search by the trials at its upper bound, as its row in the table. Of
-/// limits of equally many searches, the one with more trials counts. `None` without an upper bound.
+/// limits of equally many searches, the one with more trials counts. `None` without one.
 fn limit_of_set_up(searches: &[&SearchOutcome], trials: &[TrialResult]) -> Option<LimitOfSearches> {
     let mut limits: Vec<LimitOfSearches> = Vec::new();
     for search in searches {
         let Some(goal) = search.goals.first() else { continue };
-        let Some(upper) = &goal.upper else { continue };
+        let Some(bound) = goal.best_upper().or(goal.lower.as_ref()) else { continue };
         let by_number = Trials::new(trials, search.plan.burst_frames);
         let Some(limit) = goal.limit_by_trials(&by_number) else { continue };
         match limits.iter_mut().find(|known| known.limit == limit) {
             Some(known) => {
                 known.searches.limited += 1;
-                known.trials.extend(&upper.trials);
+                known.trials.extend(&bound.trials);
             }
             None => limits.push(LimitOfSearches {
                 limit,
-                searches: LimitedSearches { limited: 1, all: 0 },
-                trials: upper.trials.clone(),
+                searches: LimitedSearches { limited: 1, all: searches.len() as u32 },
+                trials: bound.trials.clone(),
             }),
         }
     }
-    let all = limits.iter().map(|limit| limit.searches.limited).sum();
     // Of several that are equal, the first one counts.
     limits.reverse();
-    let mut most = limits.into_iter().max_by_key(|limit| (limit.searches.limited, limit.trials.len()))?;
-    most.searches.all = all;
-    Some(most)
+    limits.into_iter().max_by_key(|limit| (limit.searches.limited, limit.trials.len()))
 }
 
 /// Goals with a bound, but without a regular result. What the methods sustain is said elsewhere, also that a goal has no bound.
@@ -449,7 +446,7 @@ mod tests {
     use crate::limit::Limit;
     use crate::search::preset::goals_of_preset;
     use crate::search::{
-        Bound, End, GoalResult, Held, LossNumbers, Reason, SearchOutcome, SearchPlan, Status,
+        Bound, End, GoalResult, Held, LossNumbers, MaximumSource, Reason, SearchOutcome, SearchPlan, Status,
     };
 
     /// A trial of a second at 100,000 packets/s that sent and lost so many, in each tenth of it.
@@ -533,6 +530,23 @@ mod tests {
             panic!("{found:?}")
         };
         assert_eq!((*limit, &named[..]), (Limit::Generator, &[1, 3][..]));
+        assert_eq!(*counted, Some(LimitedSearches { limited: 2, all: 3 }));
+    }
+
+    #[test]
+    fn the_generator_limits_a_search_that_sustains_all_that_it_sends_and_each_search_counts() {
+        let trials = [trial(1, 90_000, 0), trial(2, 100_000, 0)];
+        let mut sustains_all = search(2, Status::AtLeast, Some(1e5), &[]);
+        sustains_all.goals[0].lower = Some(bound(1e5, &[2]));
+        sustains_all.goals[0].upper = None;
+        let mut ended = sustains_all.clone();
+        sustains_all.goals[0].reason = Some(Reason::MaximumLoad { limit: MaximumSource::Generator });
+        ended.goals[0].reason = Some(Reason::Ended { end: End::TimeUp });
+        let found = limits(&[search(1, Status::AtLeast, Some(9e4), &[1]), sustains_all, ended], &trials);
+        let [LimitOfMethods { limit, searches: counted, trials: named, .. }] = &found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((*limit, &named[..]), (Limit::Generator, &[1, 2][..]));
         assert_eq!(*counted, Some(LimitedSearches { limited: 2, all: 3 }));
     }
 

@@ -104,12 +104,16 @@ pub struct LimitFrom {
     pub limit: Limit,
 }
 
-/// The limits at the points at which the method does not keep up. They may change over the axis.
+/// The limits at the points at which the method does not keep up. They may change over the axis. Noise does not take the place of another
+/// limit where each point asks more of the method than the one before.
 pub(super) fn limits(swept: &Swept<'_>, readings: &[Reading]) -> Vec<LimitFrom> {
     let mut limits: Vec<LimitFrom> = Vec::new();
     for reading in readings.iter().filter(|reading| reading.falls_short()) {
         let Some(limit) = swept.limit(reading) else { continue };
-        if limits.last().is_none_or(|known| known.limit != limit) {
+        let known = limits.last().map(|known| known.limit);
+        let is_hidden_by_noise =
+            limit == Limit::Noise && known.is_some() && swept.outcome.axis.demands_more();
+        if known != Some(limit) && !is_hidden_by_noise {
             limits.push(LimitFrom { from: SweepPoint::of_reading(swept.outcome, reading), limit });
         }
     }
@@ -119,4 +123,47 @@ pub(super) fn limits(swept: &Swept<'_>, readings: &[Reading]) -> Vec<LimitFrom> 
         limits.dedup_by_key(|known| known.limit);
     }
     limits
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_model::disturbance::CpuDisturbance;
+    use capbench_model::trial::TrialResult;
+
+    use super::limits;
+    use crate::limit::Limit;
+    use crate::sweep::AxisKind;
+    use crate::sweep::for_tests::Outcome::Lossy;
+    use crate::sweep::for_tests::{reading_of_each, series, sweep_of_loads, trial};
+    use crate::sweep::outcome::Swept;
+
+    /// A trial that lost three of ten frames, while others had a half of the application's CPU.
+    fn disturbed(number: u32) -> TrialResult {
+        let mut trial = trial(number, Lossy);
+        let foreign_ns = 500_000_000;
+        let cpu =
+            CpuDisturbance { cpu: 1, window_ns: 2 * foreign_ns, foreign_ns, ..CpuDisturbance::default() };
+        trial.disturbance.sending_ns = 2 * foreign_ns;
+        trial.disturbance.cpus = vec![cpu];
+        trial
+    }
+
+    /// The limits at a disturbed point, an undisturbed one, and a disturbed one.
+    fn limits_on(axis: AxisKind) -> Vec<Limit> {
+        let trials = [disturbed(1), trial(2, Lossy), disturbed(3)];
+        let mut sweep = sweep_of_loads(&[0.0, 1.0, 2.0], vec![series("recv", reading_of_each(&trials))]);
+        sweep.axis = axis;
+        let found = limits(&Swept::new(&sweep, &trials), &sweep.series[0].readings);
+        found.iter().map(|from| from.limit).collect()
+    }
+
+    #[test]
+    fn noise_takes_the_place_of_a_limit_only_where_a_later_point_asks_no_more_of_the_method() {
+        let undisturbed = limits_on(AxisKind::Load)[1];
+        assert_ne!(undisturbed, Limit::Noise);
+        for axis in [AxisKind::Load, AxisKind::Work] {
+            assert_eq!(limits_on(axis), [Limit::Noise, undisturbed]);
+        }
+        assert_eq!(limits_on(AxisKind::Size), [Limit::Noise, undisturbed, Limit::Noise]);
+    }
 }

@@ -1,17 +1,18 @@
 //! At which point of a sweep a method starts to lose frames, or would start in longer trials, and where loss ends, by its
 //! readings in the order of the axis.
 //!
-//! A reading answers four questions:
+//! A reading answers four questions, by the median of the visits:
 //!
 //! | question | the answer is yes if |
 //! |---|---|
-//! | [`Reading::loses`] | frames were lost in most visits |
+//! | [`Reading::loses`] | frames were lost |
 //! | [`Reading::is_saturated`] | the application read frames more slowly than they arrived, with or without loss |
 //! | [`Reading::falls_short`] | one of both: the method does not keep up |
 //! | [`Reading::is_clean`] | no visit lost a frame |
 //!
 //! So a point can be neither clean nor lossy: frames were lost in a minority of the visits. And a point can fall short without a
-//! loss: only buffers prevent loss there, and a longer trial loses frames.
+//! loss: only buffers prevent loss there, and a longer trial loses frames. Loss begins at a point where most visits fall short. Half of
+//! them are not enough ([`falls_short`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,7 @@ use super::point::{SweepPoint, SweepSeries, points_of};
 use super::{SweepFinding, found};
 use crate::finding::Found;
 use crate::limit::is_generator_limit;
-use crate::sweep::keeps_up::{first_lossy, keeps_up_without_a_loss};
+use crate::sweep::keeps_up::{falls_short, first_lossy, is_kept_up_with, keeps_up_without_a_loss, loses};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 
 /// Loss that begins at a point of an ordered axis.
@@ -28,7 +29,7 @@ use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 pub struct LossBegins {
     /// The method.
     pub series: SweepSeries,
-    /// The last point before it without loss and without full buffers; absent if there is none.
+    /// The last point before it at which the method keeps up; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_up_to: Option<SweepPoint>,
     /// The first point at which the method does not keep up, if only buffers prevent loss there.
@@ -83,7 +84,7 @@ pub struct LossAtNamedPoints {
     pub hidden: Option<HiddenByBuffers>,
 }
 
-/// No loss at any point, or in a minority of the visits only.
+/// No loss at any point, or in at most half of the visits only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HardlyAnyLoss {
     /// The method.
@@ -112,7 +113,7 @@ pub enum GeneratorLimits {
 
 /// Where a method starts to lose frames. `None` without readings.
 pub(super) fn onset(swept: &Swept<'_>, series: &Series) -> Option<Found> {
-    let first_with_loss = first_lossy(series.readings.iter().map(Reading::loses));
+    let first_with_loss = first_lossy(series.readings.iter().map(|reading| loses(swept, reading)));
     match first_with_loss {
         None if series.readings.is_empty() => None,
         None => Some(hardly_any_loss(swept, series)),
@@ -127,23 +128,23 @@ fn loss_begins(swept: &Swept<'_>, series: &Series, first_with_loss: usize) -> Op
     let lossy = &readings[first_with_loss];
     let last = readings.last()?;
     // A reading with loss falls short, so this one is the same, or before it.
-    let first_falling_short = readings.iter().position(Reading::falls_short)?;
-    let not_kept_up = &readings[first_falling_short..];
-    let last_clean = readings[..first_falling_short].iter().rev().find(|reading| reading.is_clean());
+    let first_falling_short = readings.iter().position(|reading| falls_short(swept, reading))?;
+    let (before, not_kept_up) = readings.split_at(first_falling_short);
+    let last_kept_up = before.iter().rfind(|reading| is_kept_up_with(swept, reading));
     let mut first_buffered = None;
     if first_falling_short < first_with_loss {
         first_buffered = Some(BufferedAtPoint::of_reading(swept, &readings[first_falling_short]));
     }
     let begins = LossBegins {
         series: SweepSeries::new(series),
-        keeps_up_to: last_clean.map(|clean| SweepPoint::of_reading(swept.outcome, clean)),
+        keeps_up_to: last_kept_up.map(|kept_up| SweepPoint::of_reading(swept.outcome, kept_up)),
         first_buffered,
         first_loss: LossAtPoint::of_reading(swept, lossy),
         last: (last.point != lossy.point).then(|| last_point(swept, last)),
         ends: loss_ends(swept, &readings[first_with_loss..]),
         limits: limits(swept, not_kept_up),
     };
-    let trials = numbers(last_clean.into_iter().chain(not_kept_up));
+    let trials = numbers(last_kept_up.into_iter().chain(not_kept_up));
     Some(found(SweepFinding::LossBegins(begins), trials))
 }
 
@@ -177,7 +178,7 @@ fn first_of_the_tail(readings: &[Reading], has_property: fn(&Reading) -> bool) -
 /// The loss at each point of an axis without an order.
 fn at_named_points(swept: &Swept<'_>, series: &Series) -> Found {
     let mut lossy = Vec::new();
-    for reading in series.readings.iter().filter(|reading| reading.loses()) {
+    for reading in series.readings.iter().filter(|reading| loses(swept, reading)) {
         lossy.push(LossAtPoint::of_reading(swept, reading));
     }
     let hidden = hidden_by_buffers(swept, &series.readings);
@@ -186,7 +187,7 @@ fn at_named_points(swept: &Swept<'_>, series: &Series) -> Found {
     found(SweepFinding::LossAtNamedPoints(fact), trials)
 }
 
-/// No reading loses frames: at most a minority of the visits of a point did.
+/// No reading loses frames: at most half of the visits of a point did.
 fn hardly_any_loss(swept: &Swept<'_>, series: &Series) -> Found {
     let readings = &series.readings;
     let not_clean: Vec<&Reading> = readings.iter().filter(|reading| !reading.is_clean()).collect();
@@ -219,5 +220,51 @@ fn generator_limits(swept: &Swept<'_>, readings: &[Reading]) -> Option<Generator
         (false, _) => None,
         (true, true) => Some(GeneratorLimits::WhereItKeepsUp),
         (true, false) => Some(GeneratorLimits::Everywhere),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::onset;
+    use crate::finding::Finding;
+    use crate::finding::sweep::{SweepFinding, point::SweepPoint};
+    use crate::sweep::for_tests::Outcome::{self, Clean, Lossy};
+    use crate::sweep::for_tests::{reading, series, sweep_of_loads, trial};
+    use crate::sweep::outcome::Swept;
+
+    /// What two visits of each point show.
+    fn onset_of(outcomes: &[[Outcome; 2]]) -> SweepFinding {
+        let mut trials = Vec::new();
+        let mut readings = Vec::new();
+        let mut places = Vec::new();
+        for (nth, visits) in outcomes.iter().enumerate() {
+            let number = 2 * nth as u32;
+            let of_point = [trial(number + 1, visits[0]), trial(number + 2, visits[1])];
+            readings.push(reading(nth, &of_point));
+            trials.extend(of_point);
+            places.push(nth as f64);
+        }
+        let sweep = sweep_of_loads(&places, vec![series("recv", readings)]);
+        match onset(&Swept::new(&sweep, &trials), &sweep.series[0]).unwrap().fact {
+            Finding::Sweep(fact) => *fact,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn index(point: Option<&SweepPoint>) -> Option<usize> {
+        point.map(|point| point.index)
+    }
+
+    #[test]
+    fn loss_begins_after_the_last_point_that_is_kept_up_with_and_not_where_visits_do_not_agree() {
+        let kept = [Clean, Clean];
+        let open = [Clean, Lossy];
+        let SweepFinding::LossBegins(begins) = onset_of(&[kept, open, kept, [Lossy, Lossy]]) else {
+            panic!()
+        };
+        assert_eq!((index(begins.keeps_up_to.as_ref()), begins.first_loss.point.index), (Some(2), 3));
+        let SweepFinding::HardlyAnyLoss(none) = onset_of(&[kept, open, kept, open]) else { panic!() };
+        let lossy: Vec<usize> = none.lossy.iter().map(|point| point.index).collect();
+        assert_eq!(lossy, [1, 3]);
     }
 }

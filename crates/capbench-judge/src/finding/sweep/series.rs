@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use super::point::SweepPoint;
-use crate::sweep::keeps_up::PointStatus;
+use crate::sweep::keeps_up::{PointStatus, is_kept_up_with};
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, Swept};
 use capbench_model::trial::TrialResult;
 
@@ -39,7 +39,7 @@ pub fn ranked<'r>(sweeps: &'r [SweepOutcome], trials: &[TrialResult]) -> Vec<Ser
     ranked.sort_by_key(|of_sweep| {
         let swept = Swept::new(of_sweep.sweep, trials);
         let points = of_sweep.series.readings.iter();
-        Reverse(points.filter(|point| PointStatus::of_reading(&swept, point) == PointStatus::KeptUp).count())
+        Reverse(points.filter(|point| is_kept_up_with(&swept, point)).count())
     });
     ranked
 }

@@ -4,7 +4,7 @@
 use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::sustained::missing_share;
-use crate::thresholds::TURNS_KERNEL_TIME;
+use crate::thresholds::TURNS_KNOWN_TIME;
 
 /// Whether the figures of a trial count.
 pub(super) fn is_evidence(trial: &TrialResult) -> bool {
@@ -27,13 +27,23 @@ pub(super) fn sent_share(trial: &TrialResult) -> f64 {
 pub(super) fn know_kernel<'r>(trials: impl Iterator<Item = &'r &'r TrialResult>) -> bool {
     let trials: Vec<_> = trials.filter(|trial| is_evidence(trial)).collect();
     let known = trials.iter().filter(|trial| trial.cpu.kernel_ns_per_packet.is_some()).count();
-    known as f64 > TURNS_KERNEL_TIME * trials.len() as f64
+    known as f64 > TURNS_KNOWN_TIME * trials.len() as f64
 }
 
 /// CPU time per packet: what the scheduler charged to the application, and the kernel's receive work unless nothing is known of it.
+/// Receive work that interrupted the application counts twice.
 pub(super) fn cost_ns(trial: &TrialResult, knows_kernel: bool) -> Option<f64> {
-    let kernel_ns = if knows_kernel { trial.cpu.kernel_ns_per_packet? } else { 0.0 };
-    Some(charged_ns(trial)? + kernel_ns)
+    Some(charged_ns(trial)? + kernel_ns(trial, knows_kernel)?)
+}
+
+/// The same, in which receive work counts once. `None` if the application's own time is only sampled.
+pub(super) fn exact_cost_ns(trial: &TrialResult, knows_kernel: bool) -> Option<f64> {
+    let own_ns = trial.cpu.app_ns_per_packet.filter(|_| !trial.cpu.split_is_sampled)?;
+    Some(own_ns + kernel_ns(trial, knows_kernel)?)
+}
+
+fn kernel_ns(trial: &TrialResult, knows_kernel: bool) -> Option<f64> {
+    if knows_kernel { trial.cpu.kernel_ns_per_packet } else { Some(0.0) }
 }
 
 /// What the scheduler charged to the application, per packet.

@@ -7,10 +7,14 @@ use capbench_model::statistics::shift::Groups;
 use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
 use capbench_model::trial::{Phase, TrialResult};
 
-use super::figures::{captured_share, charged_ns, cost_ns, is_evidence, know_kernel, sent_share};
+use super::figures::{
+    captured_share, charged_ns, cost_ns, exact_cost_ns, is_evidence, know_kernel, sent_share,
+};
 use super::{Multiple, SentShares, outweighed_by, planned_level};
 use crate::recommendation::last::comes_last;
-use crate::thresholds::{TURNS_EQUAL, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS_LIKE_LESS};
+use crate::thresholds::{
+    TURNS_EQUAL, TURNS_KNOWN_TIME, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS_LIKE_LESS,
+};
 
 /// A figure of a trial, on a logarithmic scale.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,8 +23,6 @@ pub(super) enum Measure {
     Captured,
     /// CPU time per packet.
     Cost,
-    /// The part of it that is charged to the application's thread.
-    Application,
 }
 
 /// The figures of the rounds at the limit, and of those at the load at which costs are compared.
@@ -35,6 +37,10 @@ pub(super) struct Table {
     pub(super) knows_kernel: bool,
     captured: Vec<Block>,
     cost: Vec<Block>,
+    /// The cost in which no time counts twice, and of which methods enough rounds know it.
+    exact_cost: Vec<Block>,
+    knows_exact_cost: Vec<bool>,
+    /// The part of it that is charged to the application's thread.
     application: Vec<Block>,
     /// How many of the rounds of costs had begun when each round at the limit ended.
     cost_rounds: Vec<usize>,
@@ -71,13 +77,22 @@ impl Table {
             cost_rounds.push(for_costs.rounds.iter().filter(|round| round[0].number <= last).count());
         }
         let knows_kernel = know_kernel(for_costs.rounds.iter().flatten());
+        let cost = for_costs.figures(&methods, |trial| cost_ns(trial, knows_kernel));
+        let exact_cost = for_costs.figures(&methods, |trial| exact_cost_ns(trial, knows_kernel));
+        let mut knows_exact_cost = Vec::new();
+        for column in 0..methods.len() {
+            let known = values(&exact_cost, column).len() as f64;
+            knows_exact_cost.push(known > TURNS_KNOWN_TIME * values(&cost, column).len() as f64);
+        }
         Some(Self {
             load_pps: limit.pps,
             cost_load_pps: for_costs.pps,
             sent: limit.sent(&methods),
             captured: limit.captured(&methods),
             knows_kernel,
-            cost: for_costs.figures(&methods, |trial| cost_ns(trial, knows_kernel)),
+            cost,
+            exact_cost,
+            knows_exact_cost,
             application: for_costs.figures(&methods, charged_ns),
             methods,
             cost_rounds,
@@ -96,6 +111,8 @@ impl Table {
             methods: self.methods.clone(),
             captured: self.captured[..rounds].to_vec(),
             cost: self.cost[..costs].to_vec(),
+            exact_cost: self.exact_cost[..costs].to_vec(),
+            knows_exact_cost: self.knows_exact_cost.clone(),
             application: self.application[..costs].to_vec(),
             cost_rounds,
             ..*self
@@ -109,27 +126,26 @@ impl Table {
             methods: self.methods.clone(),
             captured: self.captured.iter().cycle().take(rounds).cloned().collect(),
             cost: self.cost.iter().cycle().take(costs).cloned().collect(),
+            exact_cost: self.exact_cost.iter().cycle().take(costs).cloned().collect(),
+            knows_exact_cost: self.knows_exact_cost.clone(),
             application: self.application.iter().cycle().take(costs).cloned().collect(),
             cost_rounds: (1..=rounds).map(|round| costs * round / rounds).collect(),
             ..*self
         }
     }
 
-    fn blocks(&self, measure: Measure) -> &[Block] {
+    /// The rounds by which these methods are compared.
+    fn blocks(&self, measure: Measure, columns: &[usize]) -> &[Block] {
         match measure {
             Measure::Captured => &self.captured,
+            Measure::Cost if columns.iter().all(|column| self.knows_exact_cost[*column]) => &self.exact_cost,
             Measure::Cost => &self.cost,
-            Measure::Application => &self.application,
         }
-    }
-
-    fn values(&self, measure: Measure, column: usize) -> Vec<f64> {
-        self.blocks(measure).iter().filter_map(|block| block[column]).collect()
     }
 
     /// The share that a method captured.
     pub(super) fn captured(&self, column: usize) -> Option<Estimate> {
-        Estimate::of(self.values(Measure::Captured, column).into_iter().map(f64::exp))
+        Estimate::of(values(&self.captured, column).into_iter().map(f64::exp))
     }
 
     /// These methods, the best looking one first: of those that capture about as much as any for their cost, the cheapest; of those that
@@ -137,12 +153,13 @@ impl Table {
     /// that captures most. Then the others, by what they capture. What noise may explain is about as much.
     pub(super) fn in_order(&self, columns: &[usize]) -> Vec<usize> {
         let mut looks = Vec::new();
+        let costs = self.blocks(Measure::Cost, columns);
         for &column in columns {
             looks.push(Looks {
                 column,
-                share: median(self.values(Measure::Captured, column)).unwrap_or(f64::NEG_INFINITY),
-                cost: median(self.values(Measure::Cost, column)).unwrap_or(f64::INFINITY),
-                application: median(self.values(Measure::Application, column)).unwrap_or(f64::INFINITY),
+                share: median(values(&self.captured, column)).unwrap_or(f64::NEG_INFINITY),
+                cost: median(values(costs, column)).unwrap_or(f64::INFINITY),
+                application: median(values(&self.application, column)).unwrap_or(f64::INFINITY),
             });
         }
         looks.sort_by(|one, other| other.share.total_cmp(&one.share));
@@ -234,6 +251,11 @@ impl<'r> AtLoad<'r> {
     }
 }
 
+/// A method's figure in the rounds that have it.
+fn values(blocks: &[Block], column: usize) -> Vec<f64> {
+    blocks.iter().filter_map(|block| block[column]).collect()
+}
+
 /// Trials of one load in rounds: a round ends when a method comes again.
 fn in_rounds<'r>(trials: &[&'r TrialResult]) -> Vec<Vec<&'r TrialResult>> {
     let mut rounds: Vec<Vec<&TrialResult>> = Vec::new();
@@ -263,11 +285,11 @@ pub(super) struct Contrast {
 impl Contrast {
     /// `None` if no round has the figure of both.
     pub(super) fn between(table: &Table, measure: Measure, candidate: usize, column: usize) -> Option<Self> {
-        let blocks = table.blocks(measure);
+        let blocks = table.blocks(measure, &[candidate, column]);
         // More is better of what is captured, less of a cost.
         let (better, worse) = match measure {
             Measure::Captured => (candidate, column),
-            Measure::Cost | Measure::Application => (column, candidate),
+            Measure::Cost => (column, candidate),
         };
         let mut rounds: Vec<Groups> = Vec::new();
         for block in blocks {

@@ -104,6 +104,25 @@ fn of_methods_that_capture_about_as_much_the_dearer_one_is_below() {
     assert!((factor.middle - 1.5).abs() < 0.05, "{factor:?}");
 }
 
+/// The kernel interrupts the application for as long as that runs itself, of one method only.
+#[test]
+fn receive_work_that_interrupts_the_application_counts_once_where_most_trials_know_its_own_time() {
+    let charged = Method { name: "libpcap", app_ns: 2.0 * V3.app_ns, ..V3 };
+    let mut trials = rounds(&[V3, charged], 6, 0.01);
+    // Of the 6 trials of each, 4 know it, and then 3.
+    for (nth, trial) in trials.iter_mut().enumerate() {
+        if nth >= 4 {
+            trial.cpu.app_ns_per_packet = Some(V3.app_ns);
+        }
+    }
+    assert_eq!(judge(&trials).methods[1].relation, RelationToFirst::Equal);
+    trials[4].cpu.split_is_sampled = true;
+    let RelationToFirst::Below { by: BelowBy::Cost, factor } = judge(&trials).methods[1].relation else {
+        panic!("{:?}", judge(&trials))
+    };
+    assert!((factor.middle - 2.0).abs() < 0.05, "{factor:?}");
+}
+
 /// The kernel takes ten times as long as the first method's application, and the other application 1.7 times as long.
 #[test]
 fn costs_are_those_of_the_application_alone_only_where_most_trials_do_not_know_the_kernels_time() {
@@ -315,7 +334,14 @@ fn the_method_that_comes_closest_to_a_load_captures_most_of_it_though_another_on
         ));
     }
     let ranking = recommend(&trials, &[]).unwrap().rankings.remove(0);
-    assert_eq!(ranking.methods[0].method, SavedMethod::from("af-xdp"), "it costs half");
+    assert_eq!(
+        ranking.turns.as_ref().unwrap().methods[0].method,
+        SavedMethod::from("af-xdp"),
+        "it costs half"
+    );
+    let ranked: Vec<_> =
+        ranking.methods.iter().map(|ranked| (ranked.method.to_string(), ranked.rank)).collect();
+    assert_eq!(ranked, [("packet-v3".into(), 1), ("af-xdp".into(), 1)]);
     let Conclusion::NoneLossless { best, .. } = ranking.conclusion else { panic!("{ranking:?}") };
     assert_eq!(best, Some("packet-v3".into()));
 }

@@ -168,7 +168,7 @@ fn undecided(seconds: u64, octets: &[u16]) -> Vec<TrialResult> {
         let count = trials_of_methods.entry(method).or_default();
         *count += 1;
         let is_cheap = count.is_multiple_of(2) == is_recv;
-        trial.cpu.app_ns_per_packet_at_most = Some(if is_cheap { 50.0 } else { 200.0 });
+        trial.cpu.app_ns_per_packet = Some(if is_cheap { 50.0 } else { 200.0 });
     });
     let plan = plan(seconds);
     let sizes = octets.iter().map(|&octets| Setup { quiet: plan.sizes[0].quiet, ..setup(octets) }).collect();

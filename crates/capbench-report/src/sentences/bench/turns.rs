@@ -7,12 +7,14 @@ use capbench_model::saved::SavedMethod;
 
 use super::{first_methods, verb};
 use crate::naming::{list, many, rate};
+use crate::sentences::places;
 
 /// The text.
 pub(super) fn words(fact: &MethodsInTurns) -> String {
     let rounds = many(fact.rounds.into(), "round", "rounds");
+    let fewest = fact.fewest_rounds.map_or_else(String::new, |fewest| format!("{fewest} to "));
     let mut text = format!(
-        "In {rounds} at {}{} {} captured {} of the frames",
+        "In {fewest}{rounds} at {}{} {} captured {} of the frames",
         rate(fact.load_pps),
         sent_words(fact.sent),
         fact.first,
@@ -52,13 +54,18 @@ fn push_group(text: &mut String, methods: &[SavedMethod], are: &str) {
     }
 }
 
-/// `recv 66 % (missed 20 times as many, 8.4 times the CPU time per packet)`. Only what the rounds show is said: the figure that puts the
-/// method below, and a cost whose interval does not contain that of the first.
+/// `recv 66 % (missed 20 times as many, lost most in the ring or socket queue, 8.4 times the CPU time per packet)`. Only what the rounds
+/// show is said: the figure that puts the method below, where it lost frames if the share shows a loss, and a cost whose interval does not
+/// contain that of the first.
 fn below_words(below: &MethodBelow, fact: &MethodsInTurns) -> String {
     let mut factors = Vec::new();
     let [first_missed, missed] = [fact.captured_ratio, below.captured_ratio].map(|captured| 1.0 - captured);
     if below.by == BelowBy::Loss && first_missed > 0.0 {
         factors.push(format!("missed {} as many", times(missed / first_missed)));
+    }
+    let captured = percent(below.captured_ratio);
+    if let Some(place) = below.lost_at.filter(|_| captured != percent(1.0)) {
+        factors.push(format!("lost most {}", places::words(place)));
     }
     if let Some(cost) = below.relative_cost.filter(|cost| below.by != BelowBy::Loss || is_other_cost(*cost)) {
         let whose = if below.by == BelowBy::ApplicationCost { "application " } else { "" };
@@ -68,7 +75,7 @@ fn below_words(below: &MethodBelow, fact: &MethodsInTurns) -> String {
         true => String::new(),
         false => format!(" ({})", factors.join(", ")),
     };
-    format!("{} {}{factors}", below.method, percent(below.captured_ratio))
+    format!("{} {captured}{factors}", below.method)
 }
 
 /// Whether the interval of a relative cost excludes that of the first method.

@@ -91,7 +91,7 @@ fn method_or_search(set_up: &SetUp) -> String {
 fn order_of_methods(goal: &str, methods: &[RankedMethod], too_few: Option<TooFewSearches>) -> String {
     let is_of_medians = methods.iter().any(|ranked| ranked.median_pps.is_some());
     let order =
-        if is_of_medians { "highest median first, with the range of all searches" } else { "highest first" };
+        if is_of_medians { "highest median first, with the range of all bounds" } else { "highest first" };
     let mut text = format!("{goal} by method, {order}, packets/s: ");
     for (nth, ranked) in methods.iter().enumerate() {
         text.push_str(&range_of_bounds(ranked));

@@ -92,7 +92,7 @@ fn ranking(
 fn methods_are_listed_in_order_with_what_chance_explains() {
     assert_eq!(
         ranking(Some(1200.0), [Some(false), Some(true)], None),
-        "ndr by method, highest median first, with the range of all searches, packets/s: af-xdp at least 1,200 (1,000 and more), not \
+        "ndr by method, highest median first, with the range of all bounds, packets/s: af-xdp at least 1,200 (1,000 and more), not \
          distinguished from packet-v3 1,200 (1,000 to 2,000), then recv 1,200 (1,000 to 1,500)."
     );
     let one_each = TooFewSearches { searches: 1, needed: 5 };

@@ -30,7 +30,18 @@ fn the_account_says_how_many_packets_were_lost_and_where() {
         (vec![lost(Place::Ring, 10)], "10 were lost in the ring or socket queue."),
         (
             vec![lost(Place::Ring, 1000), lost(Place::Backlog, 7), lost(Place::Xdp, 1)],
-            "1,008 were lost: 1,000 in the ring or socket queue; 8 at other known places.",
+            "1,008 were lost: 1,000 in the ring or socket queue; 7 in the softirq backlog; 1 in XDP.",
+        ),
+        (
+            vec![
+                lost(Place::Ring, 1000),
+                lost(Place::Backlog, 7),
+                lost(Place::Xdp, 4),
+                lost(Place::Transmit, 2),
+                lost(Place::Nic, 1),
+            ],
+            "1,014 were lost: 1,000 in the ring or socket queue; 7 in the softirq backlog; 4 in XDP; 3 at other known \
+             places.",
         ),
     ] {
         let expected = format!("Every packet is accounted for: of 1,000 sent in 1 trial, {expected}");

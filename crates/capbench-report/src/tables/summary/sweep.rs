@@ -3,8 +3,8 @@
 use capbench_judge::finding::sweep::series::{
     SeriesOfSweep, all_series, burst_range, keeps_up, ranked, reads_most, searches_bursts,
 };
-use capbench_judge::sweep::keeps_up::first_lossy;
-use capbench_judge::sweep::outcome::{Reading, Swept, numbers};
+use capbench_judge::sweep::keeps_up::{first_lossy, loses};
+use capbench_judge::sweep::outcome::{Swept, numbers};
 use capbench_results::Results;
 
 use crate::model::{Cell, Table};
@@ -25,7 +25,8 @@ pub(super) fn table(results: &Results) -> Option<Table> {
 
 fn series_fields(results: &Results, line: &SeriesOfSweep<'_>) -> Fields {
     let SeriesOfSweep { sweep, series, .. } = *line;
-    let onset = first_lossy(series.readings.iter().map(Reading::loses));
+    let swept = Swept::new(sweep, &results.trials);
+    let onset = first_lossy(series.readings.iter().map(|reading| loses(&swept, reading)));
     let lost_at = onset.and_then(|nth| series.readings[nth].lost.first());
     let most = reads_most(series);
     Fields::new()

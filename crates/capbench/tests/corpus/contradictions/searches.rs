@@ -2,8 +2,8 @@
 
 use super::{limits, median, trials_of};
 use crate::imports::{
-    Finding, FoundLoad, GoalFact, GoalResult, LowestLoad, MethodLoad, Phase, Results, SearchAnswer,
-    SearchFinding, SearchOutcome, SustainedLoads, TrialResult, buffered_frames,
+    Finding, FoundLoad, GoalFact, GoalResult, Limit, LowestLoad, MaximumSource, MethodLoad, Phase, Reason,
+    Results, SearchAnswer, SearchFinding, SearchOutcome, SustainedLoads, TrialResult, buffered_frames,
 };
 
 pub fn in_answer(answer: &SearchAnswer, results: &Results) -> Vec<String> {
@@ -18,7 +18,11 @@ pub fn in_answer(answer: &SearchAnswer, results: &Results) -> Vec<String> {
         SearchAnswer::Limits { limits } => {
             for limit in limits {
                 let together = together(results, |search| limit.methods.contains(&search.method));
-                all.extend(limits::against(limit.limit, &trials_of(results, &limit.trials), together));
+                let mut trials = trials_of(results, &limit.trials);
+                if limit.limit == Limit::Generator {
+                    trials.retain(|trial| !is_all_that_is_sent(trial, results));
+                }
+                all.extend(limits::against(limit.limit, &trials, together));
             }
         }
         SearchAnswer::Unsettled { .. } | SearchAnswer::Repeated { .. } => {}
@@ -52,6 +56,15 @@ pub fn in_finding(fact: &SearchFinding, finding: &Finding, results: &Results) ->
         }
         _ => Vec::new(),
     }
+}
+
+/// Whether a trial is one of a search that sustains the highest load that the generator sends.
+fn is_all_that_is_sent(trial: &TrialResult, results: &Results) -> bool {
+    let mut goals = results.searches.iter().flat_map(|search| &search.goals);
+    goals.any(|goal| {
+        let sends_no_more = goal.reason == Some(Reason::MaximumLoad { limit: MaximumSource::Generator });
+        sends_no_more && goal.lower.as_ref().is_some_and(|lower| lower.trials.contains(&trial.number))
+    })
 }
 
 /// Frames that the first of the selected searches sends at once.

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::{in_fact, limits};
 use crate::answers::results_of;
-use crate::archive;
 use crate::imports::{Fact, Finding, Limit, Results, TrialResult};
 
 /// A fact of an earlier version, with the trials that it named.
@@ -195,12 +194,11 @@ fn of_sweeps() -> Vec<Transcribed> {
 
 #[test]
 fn facts_of_earlier_versions_that_their_trials_contradict_are_found() {
-    let runs = archive::runs();
     let mut all = of_searches();
     all.extend(of_benches_and_comparisons());
     all.extend(of_sweeps());
     for transcribed in all {
-        let found = contradictions(&transcribed, &results_of(&runs, transcribed.run));
+        let found = contradictions(&transcribed, &results_of(transcribed.run));
         let is_found = found.iter().any(|said| said.contains(transcribed.contradiction));
         assert!(is_found, "{}: {found:?}", transcribed.text);
     }
@@ -209,7 +207,7 @@ fn facts_of_earlier_versions_that_their_trials_contradict_are_found() {
 /// The only lossy trial of a method, at 196,273 packets/s; another one was without loss at 100,000.
 #[test]
 fn a_rate_of_a_lossy_trial_is_not_sustained() {
-    let mut results = results_of(&archive::runs(), "measured/21-bench");
+    let mut results = results_of("measured/21-bench");
     results.trials.truncate(2);
     for (trial, (offered_pps, lost)) in results.trials.iter_mut().zip([(100_000.0, 0), (196_273.0, 50)]) {
         trial.profile.method = "packet-v3".into();
@@ -232,7 +230,7 @@ fn a_rate_of_a_lossy_trial_is_not_sustained() {
 
 #[test]
 fn a_limit_is_the_place_that_lost_most() {
-    let results = results_of(&archive::runs(), "measured/25-search");
+    let results = results_of("measured/25-search");
     let lossy: Vec<&TrialResult> = results.trials.iter().filter(|trial| trial.lost() > 1000).collect();
     assert_eq!(limits::against(Limit::Backlog, &lossy, 1), None);
     let at_ring = limits::against(Limit::Application, &lossy, 1);

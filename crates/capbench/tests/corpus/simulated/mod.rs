@@ -17,10 +17,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::accepted;
 use crate::archive::{self, Entry};
 use crate::imports::{Results, sentences};
-use crate::members::{self, Compared};
+use crate::members::Compared;
 use hosts::Host;
 
 /// Differing lines of a run that are kept.
@@ -97,15 +96,14 @@ pub fn differences() -> BTreeMap<String, Vec<String>> {
         sentences::saved::add_words(&mut results);
         let content = earlier.remove(&name).unwrap_or_else(|| panic!("{name} is not saved"));
         let then: Value = serde_json::from_slice(&content).unwrap();
-        let then = compared.only("", &then);
-        let now = compared.only("", &serde_json::to_value(&results).unwrap());
-        if then != now {
-            let mut lines = accepted::difference(&members::lines("", &then), &members::lines("", &now));
-            if lines.len() > MOST_LINES {
-                let more = lines.len() - MOST_LINES;
-                lines.truncate(MOST_LINES);
-                lines.push(format!("(and {more} lines more)"));
-            }
+        let now = serde_json::to_value(&results).unwrap();
+        let mut lines = Vec::new();
+        compared.differences("", "", [&then, &now], MOST_LINES + 1, &mut lines);
+        if lines.len() > MOST_LINES {
+            lines.truncate(MOST_LINES);
+            lines.push("(and more)".into());
+        }
+        if !lines.is_empty() {
             differences.insert(format!("simulated/{name} run again"), lines);
         }
     }
