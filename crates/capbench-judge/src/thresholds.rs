@@ -309,8 +309,8 @@ capbench_model::thresholds! {
     /// Where a claim is about more packets than a method takes, this part of its visits decides: those with the highest loads.
     HIGHEST_LOADS: f64 = 0.5, "of the visits",
         "a choice: a shared host halved the generator's maximum in up to half of the visits";
-    /// The part of the visits of both sides that decides which CPU time is lower. Noise only adds to a CPU time, and on some hosts to that of
-    /// most visits.
+    /// The part of the visits of both sides that decides which CPU time is lower, and of the short trials of a method that say what a packet
+    /// costs. Noise only adds to a CPU time, and on some hosts to that of most visits.
     LEAST_DISTURBED_VISITS: f64 = 0.25, "of the visits",
         "a choice: on a shared host more than half of the visits were slow at times, and fewer than three quarters";
 

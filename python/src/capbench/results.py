@@ -2362,6 +2362,12 @@ class Moments(TypedDict):
     """All windows."""
 
 
+class MostMissedBuffered(TypedDict):
+    """They waited in its buffers when sending ended: a longer trial loses them."""
+
+    how: Literal['buffered']
+
+
 class Multiple(TypedDict):
     """A multiple of a figure of the first method, by the rounds in which both ran."""
 
@@ -6152,21 +6158,6 @@ class Memory(TypedDict):
     """Which allocations wait for a huge page: `always`, `defer`, `defer+madvise`, `madvise`, `never`."""
 
 
-class MethodBelow(TypedDict):
-    """A method that is worse than the first one."""
-
-    by: BelowBy
-    """The figure that shows it."""
-    captured_ratio: float
-    """Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran."""
-    lost_at: NotRequired[Place]
-    """Where most of the frames that it lost in these rounds were lost; absent if it lost none, and in older files."""
-    method: str
-    """The method."""
-    relative_cost: NotRequired[Multiple]
-    """Its CPU time per packet as a multiple of that of the first; absent if unknown."""
-
-
 class MethodLoad(TypedDict):
     """The load that a method sustains."""
 
@@ -6176,6 +6167,18 @@ class MethodLoad(TypedDict):
     """The method; absent if no trial was run."""
     trials: list[int]
     """The trials."""
+
+
+class MostMissedLost(TypedDict):
+    """They were lost."""
+
+    how: Literal['lost']
+    place: Place
+    """The place that lost most."""
+
+
+MostMissed: TypeAlias = MostMissedLost | MostMissedBuffered
+"""Where most of the frames were that a method did not capture."""
 
 
 class NotMeasured(TypedDict):
@@ -7548,35 +7551,6 @@ class FactTrialsLoadDepends(TypedDict):
     what: Literal['load_depends']
 
 
-class FactBenchInTurns(TypedDict):
-    """How the other methods compare with the first one where all took turns at one load."""
-
-    about: Literal['bench']
-    below: list[MethodBelow]
-    """Methods that are worse."""
-    captured_ratio: float
-    """Share of the frames that it captured, the median of the rounds."""
-    cost_load_pps: NotRequired[float]
-    """The load at which CPU times are compared, in packets per second; absent if it is the same, or unknown."""
-    equal: list[str]
-    """Methods that are equal to the first."""
-    fewest_rounds: NotRequired[int]
-    """The fewest rounds in which one of the methods ran: one that is known to be worse leaves. Absent if all ran in each, and in older files."""
-    first: str
-    """The first method."""
-    load_pps: float
-    """The load in packets per second."""
-    may_be_as_good: list[str]
-    """Methods that may be as good as the first, or worse."""
-    may_be_better: list[str]
-    """Methods that may also be better."""
-    rounds: int
-    """Number of rounds."""
-    sent: NotRequired[SentShares]
-    """How much of the load was sent; absent if all of it was, and if unknown."""
-    what: Literal['in_turns']
-
-
 class FactBenchOverload(TypedDict):
     """What the methods lose at maximum load."""
 
@@ -7806,6 +7780,21 @@ class MembersAnswer(TypedDict):
     """The answer."""
     trials: list[int]
     """Numbers of its trials."""
+
+
+class MethodBelow(TypedDict):
+    """A method that is worse than the first one."""
+
+    by: BelowBy
+    """The figure that shows it."""
+    captured_ratio: float
+    """Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran."""
+    method: str
+    """The method."""
+    most_missed: NotRequired[MostMissed]
+    """Where most of the frames were that it did not capture; absent if it captured all, and in older files."""
+    relative_cost: NotRequired[Multiple]
+    """Its CPU time per packet as a multiple of that of the first; absent if unknown."""
 
 
 class MethodBursts(TypedDict):
@@ -8065,6 +8054,35 @@ class FactRfc2544AnswerThroughput(TypedDict):
     set_ups: list[Throughput]
     """Each set-up."""
     what: Literal['throughput']
+
+
+class FactBenchInTurns(TypedDict):
+    """How the other methods compare with the first one where all took turns at one load."""
+
+    about: Literal['bench']
+    below: list[MethodBelow]
+    """Methods that are worse."""
+    captured_ratio: float
+    """Share of the frames that it captured, the median of the rounds."""
+    cost_load_pps: NotRequired[float]
+    """The load at which CPU times are compared, in packets per second; absent if it is the same, or unknown."""
+    equal: list[str]
+    """Methods that are equal to the first."""
+    fewest_rounds: NotRequired[int]
+    """The fewest rounds in which one of the methods ran: one that is known to be worse leaves. Absent if all ran in each, and in older files."""
+    first: str
+    """The first method."""
+    load_pps: float
+    """The load in packets per second."""
+    may_be_as_good: list[str]
+    """Methods that may be as good as the first, or worse."""
+    may_be_better: list[str]
+    """Methods that may also be better."""
+    rounds: int
+    """Number of rounds."""
+    sent: NotRequired[SentShares]
+    """How much of the load was sent; absent if all of it was, and if unknown."""
+    what: Literal['in_turns']
 
 
 class GoalFactLosses(TypedDict):

@@ -5,7 +5,7 @@ use capbench_model::trial::TrialResult;
 
 use super::{Cost, Entrant, is_short, turns};
 use crate::sustained::is_delivered;
-use crate::thresholds::{COST_RANGE_ERROR, LEAST_COST_ERROR};
+use crate::thresholds::{COST_RANGE_ERROR, LEAST_COST_ERROR, LEAST_DISTURBED_VISITS};
 
 impl Cost {
     /// The cost of a method at a load. `None` if it did not sustain it, or was not measured there.
@@ -60,10 +60,10 @@ impl Cost {
     }
 }
 
-/// Keeps the lower half of the times of short trials: noise adds to a time, and never takes from it.
+/// Keeps the lowest times of short trials: noise adds to a time, and never takes from it.
 fn keep_least_disturbed(times_ns: &mut Vec<f64>) {
     times_ns.sort_by(f64::total_cmp);
-    times_ns.truncate(times_ns.len().div_ceil(2));
+    times_ns.truncate((LEAST_DISTURBED_VISITS * times_ns.len() as f64).ceil() as usize);
 }
 
 /// Half the width of the interval of the visits, at least what a single trial can differ from the next one.
@@ -75,4 +75,19 @@ fn spread(estimate: &Estimate) -> f64 {
 pub(super) fn equal_load(entrants: &[Entrant<'_>]) -> Option<f64> {
     let for_costs = entrants.iter().flat_map(|entrant| &entrant.for_costs);
     for_costs.filter_map(|trial| trial.intended_pps).min_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::keep_least_disturbed;
+
+    #[test]
+    fn the_quarter_of_the_short_trials_with_the_lowest_times_says_what_a_packet_costs() {
+        let kept_of = |mut times_ns: Vec<f64>| {
+            keep_least_disturbed(&mut times_ns);
+            times_ns
+        };
+        assert_eq!(kept_of(vec![400.0, 100.0, 300.0, 200.0]), [100.0]);
+        assert_eq!(kept_of(vec![400.0, 100.0, 300.0, 200.0, 500.0]), [100.0, 200.0]);
+    }
 }

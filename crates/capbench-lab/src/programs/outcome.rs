@@ -182,7 +182,7 @@ impl Outcome<'_> {
     fn believe(&self, report: &Report) -> Result<Arrivals> {
         let captured = report.captured().ok_or_else(|| {
             self.failed(format!(
-                "ended with {}, it did not report how many frames it captured, as \"99 packets captured\" does; {}",
+                "it did not report how many frames it captured when it was ended with {}, as \"99 packets captured\" does; {}",
                 self.program.stop,
                 self.output.last_words()
             ))

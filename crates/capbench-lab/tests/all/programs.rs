@@ -249,8 +249,8 @@ fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured
             name: "silent",
             script: &silent,
             definition: &ready,
-            error: "ended with SIGINT, it did not report how many frames it captured, as \"99 packets captured\" does; \
-                    it said last: \"ready\"",
+            error: "it did not report how many frames it captured when it was ended with SIGINT, as \"99 packets captured\" \
+                    does; it said last: \"ready\"",
         },
         Mistake {
             name: "fileless",

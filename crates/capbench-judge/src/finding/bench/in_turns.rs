@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{BenchFinding, SetUp, found, is_sound};
 use crate::finding::Found;
+use crate::limit::is_mostly_buffered;
 use crate::recommendation::Ranking;
 use crate::recommendation::turns::{BelowBy, InTurns, Multiple, RelationToFirst, SentShares};
 use crate::run::RunFacts;
+use crate::sustained::buffered_frames;
 
 /// What trials in turns at one load show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -55,9 +57,22 @@ pub struct MethodBelow {
     /// Its CPU time per packet as a multiple of that of the first; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_cost: Option<Multiple>,
-    /// Where most of the frames that it lost in these rounds were lost; absent if it lost none, and in older files.
+    /// Where most of the frames were that it did not capture; absent if it captured all, and in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lost_at: Option<Place>,
+    pub most_missed: Option<MostMissed>,
+}
+
+/// Where most of the frames were that a method did not capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum MostMissed {
+    /// They were lost.
+    Lost {
+        /// The place that lost most.
+        place: Place,
+    },
+    /// They waited in its buffers when sending ended: a longer trial loses them.
+    Buffered,
 }
 
 /// How the methods compare with the first one. `None` if they did not take turns, or in too few rounds.
@@ -91,7 +106,7 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
             RelationToFirst::Open { may_be_better: false } => fact.may_be_as_good.push(method),
             RelationToFirst::Open { may_be_better: true } => fact.may_be_better.push(method),
             RelationToFirst::Below { by, .. } => fact.below.push(MethodBelow {
-                lost_at: lost_at(&method, &turns_at_load),
+                most_missed: most_missed(&method, &turns_at_load),
                 method,
                 by,
                 captured_ratio: captured_beside(first, one),
@@ -108,11 +123,16 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     Some(found(BenchFinding::InTurns(fact), trials))
 }
 
-/// Where a method lost most frames of these trials; `None` if it lost none.
-fn lost_at(method: &SavedMethod, trials: &[&TrialResult]) -> Option<Place> {
-    let of_method = trials.iter().filter(|trial| trial.profile.method == *method && is_sound(trial));
-    let lost = LostAt::sum(of_method.flat_map(|trial| trial.losses()));
-    lost.first().map(|most| most.place)
+/// Where most frames were that a method did not capture in these trials; `None` if it captured all.
+fn most_missed(method: &SavedMethod, trials: &[&TrialResult]) -> Option<MostMissed> {
+    let mut of_method = trials.to_vec();
+    of_method.retain(|trial| trial.profile.method == *method && is_sound(trial));
+    let buffered: u64 = of_method.iter().map(|trial| buffered_frames(trial, 1)).sum();
+    let lost = LostAt::sum(of_method.iter().flat_map(|trial| trial.losses()));
+    if is_mostly_buffered(&lost, buffered) {
+        return Some(MostMissed::Buffered);
+    }
+    lost.first().map(|most| MostMissed::Lost { place: most.place })
 }
 
 /// The share that a method captured where the first one captured the median of its share: the method may have run in other rounds only, on
@@ -208,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn most_frames_of_a_method_that_is_worse_were_lost_at_a_place_and_it_left_earlier() {
+    fn most_frames_that_a_worse_method_missed_were_lost_at_a_place_and_it_left_earlier() {
         let lossy = |number, method: &str| {
             let mut trial = trial_in_turns(number);
             let place = if method == "recv" { Place::Ring } else { Place::Backlog };
@@ -225,8 +245,8 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(
-            (fact(&ranking).below[0].lost_at, fact(&ranking).fewest_rounds),
-            (Some(Place::Ring), None)
+            (fact(&ranking).below[0].most_missed, fact(&ranking).fewest_rounds),
+            (Some(MostMissed::Lost { place: Place::Ring }), None)
         );
         ranking.turns.as_mut().unwrap().methods[4].rounds = 2;
         assert_eq!((fact(&ranking).rounds, fact(&ranking).fewest_rounds), (6, Some(2)));

@@ -5,8 +5,8 @@ use super::{
     words,
 };
 use capbench_judge::finding::bench::{
-    BenchVerdict, MethodBelow, MethodsInTurns, NoAnswerBecause, Rivals, SustainedRate, TimeOfThread,
-    UnknownBecause, UnknownProgram, WorseMethod,
+    BenchVerdict, MethodBelow, MethodsInTurns, MostMissed, NoAnswerBecause, Rivals, SustainedRate,
+    TimeOfThread, UnknownBecause, UnknownProgram, WorseMethod,
 };
 use capbench_judge::recommendation::Certainty;
 use capbench_judge::recommendation::turns::{BelowBy, Multiple, SentShares};
@@ -392,7 +392,11 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
         method: method.into(),
         by,
         captured_ratio,
-        lost_at: (method == "recv").then_some(Place::Ring),
+        most_missed: match method {
+            "af-xdp" => Some(MostMissed::Lost { place: Place::Ring }),
+            "recv" => Some(MostMissed::Buffered),
+            _ => None,
+        },
         relative_cost: Some(Multiple { middle, low: Some(low), high: Some(2.0 * middle) }),
     };
     let fact = MethodsInTurns {
@@ -415,7 +419,7 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
     assert_eq!(
         words(&BenchFinding::InTurns(fact)),
         "In 2 to 9 rounds at 500,000 packets/s, of which 66 to 100 % was sent, packet-v3 captured 98 % of the frames, packet-v2 97 % (2.1 times the CPU time per \
-         packet), af-xdp 92 % (missed 4.0 times as many) and recv 66 % (missed 17 times as many, lost most in the ring or socket queue, 13 times the CPU time per packet); \
+         packet), af-xdp 92 % (missed 4.0 times as many, lost most in the ring or socket queue) and recv 66 % (missed 17 times as many, left most in its buffers, 13 times the CPU time per packet); \
          libpcap is equal to it; packet-v1 and recvmmsg may be as good. CPU times are those at \
          200,000 packets/s."
     );

@@ -1,6 +1,6 @@
 //! The words of `MethodsInTurns`: how the other methods compare with the first one at one load.
 
-use capbench_judge::finding::bench::{MethodBelow, MethodsInTurns};
+use capbench_judge::finding::bench::{MethodBelow, MethodsInTurns, MostMissed};
 use capbench_judge::recommendation::turns::{BelowBy, Multiple, SentShares};
 use capbench_model::figures::percent;
 use capbench_model::saved::SavedMethod;
@@ -64,8 +64,10 @@ fn below_words(below: &MethodBelow, fact: &MethodsInTurns) -> String {
         factors.push(format!("missed {} as many", times(missed / first_missed)));
     }
     let captured = percent(below.captured_ratio);
-    if let Some(place) = below.lost_at.filter(|_| captured != percent(1.0)) {
-        factors.push(format!("lost most {}", places::words(place)));
+    match below.most_missed.filter(|_| captured != percent(1.0)) {
+        Some(MostMissed::Lost { place }) => factors.push(format!("lost most {}", places::words(place))),
+        Some(MostMissed::Buffered) => factors.push("left most in its buffers".into()),
+        None => {}
     }
     if let Some(cost) = below.relative_cost.filter(|cost| below.by != BelowBy::Loss || is_other_cost(*cost)) {
         let whose = if below.by == BelowBy::ApplicationCost { "application " } else { "" };
