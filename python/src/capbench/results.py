@@ -7789,12 +7789,14 @@ class MethodBelow(TypedDict):
     """The figure that shows it."""
     captured_ratio: float
     """Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran."""
+    cost_ratio: NotRequired[float]
+    """The same multiple by the least disturbed trials of both, if the kernel's time is known; absent in older files."""
     method: str
     """The method."""
     most_missed: NotRequired[MostMissed]
     """Where most of the frames were that it did not capture; absent if it captured all, and in older files."""
     relative_cost: NotRequired[Multiple]
-    """Its CPU time per packet as a multiple of that of the first; absent if unknown."""
+    """Its CPU time per packet as a multiple of that of the first by the rounds in which both ran; absent if unknown."""
 
 
 class MethodBursts(TypedDict):

@@ -1,9 +1,10 @@
 //! CPU time per packet at the load at which all methods of a set-up are compared.
 
+use capbench_model::saved::SavedMethod;
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::trial::TrialResult;
 
-use super::{Cost, Entrant, is_short, turns};
+use super::{Cost, Entrant, Ranking, is_short, turns};
 use crate::sustained::is_delivered;
 use crate::thresholds::{COST_RANGE_ERROR, LEAST_COST_ERROR, LEAST_DISTURBED_VISITS};
 
@@ -57,6 +58,20 @@ impl Cost {
         let error_ns = self.app_error_ns;
         let is_coarse = error_ns > COST_RANGE_ERROR * ns;
         Some(if is_coarse { ((ns - error_ns).max(0.0), ns + error_ns) } else { (ns, ns) })
+    }
+}
+
+impl Ranking {
+    /// How many times the CPU time per packet of the first method in turns another one takes: the ratio of the costs, if these agree with the
+    /// rounds about which is higher. A method that is worse runs in few rounds, in which noise may have met the first one. `None` if the
+    /// rounds do not know it.
+    pub(crate) fn cost_ratio(&self, method: &SavedMethod) -> Option<f64> {
+        let turns = self.turns.as_ref()?;
+        let in_rounds = turns.find(method)?.relative_cost?.middle;
+        let total_ns = |method: &SavedMethod| self.find(method)?.cost.as_ref()?.total_ns;
+        let first_ns = total_ns(&turns.methods.first()?.method);
+        let ratio = total_ns(method).zip(first_ns).map(|(total_ns, first_ns)| total_ns / first_ns);
+        Some(ratio.filter(|ratio| (*ratio > 1.0) == (in_rounds > 1.0)).unwrap_or(in_rounds))
     }
 }
 

@@ -54,9 +54,12 @@ pub struct MethodBelow {
     pub by: BelowBy,
     /// Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran.
     pub captured_ratio: f64,
-    /// Its CPU time per packet as a multiple of that of the first; absent if unknown.
+    /// Its CPU time per packet as a multiple of that of the first by the rounds in which both ran; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_cost: Option<Multiple>,
+    /// The same multiple by the least disturbed trials of both, if the kernel's time is known; absent in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_ratio: Option<f64>,
     /// Where most of the frames were that it did not capture; absent if it captured all, and in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_missed: Option<MostMissed>,
@@ -111,6 +114,7 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
                 by,
                 captured_ratio: captured_beside(first, one),
                 relative_cost: one.relative_cost,
+                cost_ratio: ranking.cost_ratio(&one.method).filter(|_| by != BelowBy::ApplicationCost),
             }),
         }
     }

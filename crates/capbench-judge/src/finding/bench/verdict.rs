@@ -297,7 +297,9 @@ fn worse_than(ranking: &Ranking, named: &SavedMethod) -> Vec<WorseMethod> {
     };
     for in_turns in &turns.methods {
         if let RelationToFirst::Below { by, factor } = in_turns.relation {
-            worse.push(WorseMethod { method: in_turns.method.clone(), by, factor: factor.middle });
+            let method = in_turns.method.clone();
+            let cost = ranking.cost_ratio(&method).filter(|_| by == BelowBy::Cost);
+            worse.push(WorseMethod { method, by, factor: cost.unwrap_or(factor.middle) });
         }
     }
     worse

@@ -210,6 +210,32 @@ fn rounds_at_two_loads(methods: &[Method], count: u32, noise: f64) -> Vec<TrialR
     trials
 }
 
+/// The dear method runs in the first four of eight rounds, in which noise makes the other one half as dear again.
+#[test]
+fn how_many_times_a_method_costs_is_known_by_the_least_disturbed_trials_of_both() {
+    let methods = [V3, Method { name: "recv", app_ns: 3.0 * V3.app_ns, ..V3 }];
+    let mut trials = rounds(&methods, 8, 0.01);
+    let all_captured = methods.map(|method| Method { captured: 100_000, ..method });
+    for mut trial in rounds(&all_captured, 8, 0.0) {
+        let is_disturbed = trial.number <= 8 && trial.profile.method == V3.name;
+        let cost_ns = trial.cpu.app_ns_per_packet_at_most.unwrap() * if is_disturbed { 1.5 } else { 1.0 };
+        trial.cpu.app_ns_per_packet_at_most = Some(cost_ns);
+        trial.cpu.total_ns_per_packet = Some(cost_ns);
+        (trial.phase, trial.intended_pps, trial.duration_s) = (Phase::CommonLoad, Some(40_000.0), 0.075);
+        trials.push(trial);
+    }
+    trials.retain(|trial| trial.number <= 8 || trial.profile.method == V3.name);
+    trials.extend(at_maximum_load(&methods));
+    for (nth, trial) in trials.iter_mut().enumerate() {
+        trial.number = nth as u32 + 1;
+    }
+    let ranking = recommend(&trials, &[]).unwrap().rankings.remove(0);
+    let in_rounds = ranking.turns.as_ref().unwrap().methods[1].relative_cost.unwrap();
+    assert!((in_rounds.middle - 2.0).abs() < 0.05, "{in_rounds:?}");
+    let ratio = ranking.cost_ratio(&"recv".into()).unwrap();
+    assert!((ratio - 3.0).abs() < 0.05, "{ratio}");
+}
+
 #[test]
 fn costs_are_compared_at_the_load_that_no_method_misses() {
     let dear = Method { name: "packet-v2", app_ns: 200.0, ..V3 };

@@ -71,7 +71,8 @@ fn below_words(below: &MethodBelow, fact: &MethodsInTurns) -> String {
     }
     if let Some(cost) = below.relative_cost.filter(|cost| below.by != BelowBy::Loss || is_other_cost(*cost)) {
         let whose = if below.by == BelowBy::ApplicationCost { "application " } else { "" };
-        factors.push(format!("{} the {whose}CPU time per packet", times(cost.middle)));
+        let ratio = below.cost_ratio.unwrap_or(cost.middle);
+        factors.push(format!("{} the {whose}CPU time per packet", times(ratio)));
     }
     let factors = match factors.is_empty() {
         true => String::new(),
