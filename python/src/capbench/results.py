@@ -7216,7 +7216,7 @@ class FactSweepLossBegins(TypedDict):
     first_loss: LossAtPoint
     """The first point with loss."""
     keeps_up_to: NotRequired[SweepPoint]
-    """The last point before it at which the method keeps up; absent if there is none."""
+    """The last point before it at which the method keeps up, or at none the last without loss; absent if there is none."""
     last: NotRequired[LastPoint]
     """The last point; absent if it is the first one with loss."""
     limits: list[LimitFrom]
@@ -7790,7 +7790,7 @@ class MethodBelow(TypedDict):
     captured_ratio: float
     """Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran."""
     cost_ratio: NotRequired[float]
-    """The same multiple by the least disturbed trials of both, if the kernel's time is known; absent in older files."""
+    """The same multiple by the costs of the ranking's methods, if these agree about which is higher; absent if the kernel's time is unknown, and in older files."""
     method: str
     """The method."""
     most_missed: NotRequired[MostMissed]
@@ -8222,7 +8222,7 @@ class GoalResult(TypedDict):
     goal: Goal
     """The goal with all its attributes."""
     limit: NotRequired[Limit]
-    """What limits it, by the trials at the upper bound; absent if they show nothing."""
+    """What limits it, by the trials at the upper bound, or without one the generator if it sends no more; absent if nothing shows it."""
     lower: Bound | None
     """Relevant Lower Bound."""
     reason: Reason | None

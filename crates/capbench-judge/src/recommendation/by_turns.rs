@@ -118,10 +118,7 @@ fn closest(turns: &Turns) -> &SavedMethod {
 fn put_first(methods: &mut [Ranked], closest: &SavedMethod) {
     let Some(nth) = methods.iter().position(|ranked| ranked.method == *closest) else { return };
     methods[..=nth].rotate_right(1);
-    methods[0].below = None;
-    for (place, ranked) in (1..).zip(methods) {
-        ranked.rank = if ranked.below.is_some() { place } else { 1 };
-    }
+    (methods[0].rank, methods[0].below) = (1, None);
 }
 
 /// Why the first method is above the next one that is below it.

@@ -6,7 +6,7 @@ use capbench_model::trial::TrialResult;
 
 use super::{Cost, Entrant, Ranking, is_short, turns};
 use crate::sustained::is_delivered;
-use crate::thresholds::{COST_RANGE_ERROR, LEAST_COST_ERROR, LEAST_DISTURBED_VISITS};
+use crate::thresholds::{COST_RANGE_ERROR, LEAST_COST_ERROR, LEAST_DISTURBED_VISITS, TURNS_REPORTED};
 
 impl Cost {
     /// The cost of a method at a load. `None` if it did not sustain it, or was not measured there.
@@ -62,16 +62,18 @@ impl Cost {
 }
 
 impl Ranking {
-    /// How many times the CPU time per packet of the first method in turns another one takes: the ratio of the costs, if these agree with the
-    /// rounds about which is higher. A method that is worse runs in few rounds, in which noise may have met the first one. `None` if the
-    /// rounds do not know it.
+    /// How many times the CPU time per packet of the first method in turns another one takes: the ratio of the costs, as the table has them,
+    /// if these agree with the rounds about which is higher, and differ by enough to be reported. A method that is worse runs in few rounds,
+    /// in which noise may have met the first one. `None` if the rounds do not know it.
     pub(crate) fn cost_ratio(&self, method: &SavedMethod) -> Option<f64> {
         let turns = self.turns.as_ref()?;
         let in_rounds = turns.find(method)?.relative_cost?.middle;
         let total_ns = |method: &SavedMethod| self.find(method)?.cost.as_ref()?.total_ns;
         let first_ns = total_ns(&turns.methods.first()?.method);
         let ratio = total_ns(method).zip(first_ns).map(|(total_ns, first_ns)| total_ns / first_ns);
-        Some(ratio.filter(|ratio| (*ratio > 1.0) == (in_rounds > 1.0)).unwrap_or(in_rounds))
+        let least = if in_rounds > 1.0 { 1.0 + TURNS_REPORTED } else { 0.0 };
+        let most = if in_rounds > 1.0 { f64::INFINITY } else { 1.0 };
+        Some(ratio.filter(|ratio| (least..most).contains(ratio)).unwrap_or(in_rounds))
     }
 }
 

@@ -110,7 +110,7 @@ pub struct GoalResult {
     /// Whether the trials distinguish its bounds; absent unless both are known.
     #[serde(rename = "apart", default, skip_serializing_if = "Option::is_none")]
     pub distinction: Option<BoundsDistinction>,
-    /// What limits it, by the trials at the upper bound; absent if they show nothing.
+    /// What limits it, by the trials at the upper bound, or without one the generator if it sends no more; absent if nothing shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 }

@@ -103,7 +103,7 @@ impl Compared {
             return;
         }
         match values {
-            [Value::Object(then), Value::Object(now)] => {
+            [then, now] if then.is_object() || now.is_object() => {
                 for name in self.0.get(parent).into_iter().flatten() {
                     let values = [then, now].map(|members| members.get(name).unwrap_or(&Value::Null));
                     self.differences(&format!("{path}.{name}"), name, values, most, lines);

@@ -57,7 +57,8 @@ pub struct MethodBelow {
     /// Its CPU time per packet as a multiple of that of the first by the rounds in which both ran; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_cost: Option<Multiple>,
-    /// The same multiple by the least disturbed trials of both, if the kernel's time is known; absent in older files.
+    /// The same multiple by the costs of the ranking's methods, if these agree about which is higher; absent if the kernel's time is unknown,
+    /// and in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_ratio: Option<f64>,
     /// Where most of the frames were that it did not capture; absent if it captured all, and in older files.
@@ -127,12 +128,18 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     Some(found(BenchFinding::InTurns(fact), trials))
 }
 
-/// Where most frames were that a method did not capture in these trials; `None` if it captured all.
+/// Where most frames were that a method did not capture in these trials; `None` if it captured all, or most were not sent.
 fn most_missed(method: &SavedMethod, trials: &[&TrialResult]) -> Option<MostMissed> {
     let mut of_method = trials.to_vec();
     of_method.retain(|trial| trial.profile.method == *method && is_sound(trial));
     let buffered: u64 = of_method.iter().map(|trial| buffered_frames(trial, 1)).sum();
     let lost = LostAt::sum(of_method.iter().flat_map(|trial| trial.losses()));
+    // Where the receiver can hold the generator up, unsent frames are missed, too.
+    let unsent: u64 = of_method.iter().map(|trial| trial.shortfall()).sum();
+    let is_mostly_unsent = unsent > buffered + lost.iter().map(|lost| lost.frames).sum::<u64>();
+    if is_mostly_unsent && of_method.iter().any(|trial| !trial.profile.load_independent) {
+        return None;
+    }
     if is_mostly_buffered(&lost, buffered) {
         return Some(MostMissed::Buffered);
     }
@@ -155,7 +162,7 @@ mod tests {
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::ledger::Entry;
     use capbench_model::statistics::interval::Estimate;
-    use capbench_model::trial::{Load, Profile, TrialResult};
+    use capbench_model::trial::{Emptying, Load, Profile, TrialResult};
 
     use super::*;
     use crate::finding::Finding;
@@ -252,6 +259,14 @@ mod tests {
             (fact(&ranking).below[0].most_missed, fact(&ranking).fewest_rounds),
             (Some(MostMissed::Lost { place: Place::Ring }), None)
         );
+        let mut behind = trials.clone();
+        behind[0].emptying = Some(Emptying { after_s: 1.0, holds_s: 0.0 });
+        let all: Vec<&TrialResult> = behind.iter().collect();
+        assert_eq!(most_missed(&"recv".into(), &all), Some(MostMissed::Buffered));
+        behind[0].profile.load_independent = false;
+        behind[0].sent = 1;
+        let all: Vec<&TrialResult> = behind.iter().collect();
+        assert_eq!(most_missed(&"recv".into(), &all), None);
         ranking.turns.as_mut().unwrap().methods[4].rounds = 2;
         assert_eq!((fact(&ranking).rounds, fact(&ranking).fewest_rounds), (6, Some(2)));
     }

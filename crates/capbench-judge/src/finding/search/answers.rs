@@ -389,8 +389,8 @@ struct LimitOfSearches {
     trials: Vec<u32>,
 }
 
-/// What limits the most searches of a set-up by the first goal: each search by the trials at its upper bound, as its row in the table. Of
-/// limits of equally many searches, the one with more trials counts. `None` without one.
+/// What limits the most searches of a set-up by the first goal: each search as its row in the table has it. Of limits of equally many
+/// searches, the one with more trials counts. `None` if no search has one.
 fn limit_of_set_up(searches: &[&SearchOutcome], trials: &[TrialResult]) -> Option<LimitOfSearches> {
     let mut limits: Vec<LimitOfSearches> = Vec::new();
     for search in searches {

@@ -118,7 +118,7 @@ pub(super) fn limits(swept: &Swept<'_>, readings: &[Reading]) -> Vec<LimitFrom> 
         }
     }
     // `RingOrApplication` leaves open which of the two it is. A point that shows one limit decides for such points, too.
-    if limits.iter().any(|known| known.limit != Limit::RingOrApplication) {
+    if limits.iter().any(|known| !matches!(known.limit, Limit::RingOrApplication | Limit::Noise)) {
         limits.retain(|known| known.limit != Limit::RingOrApplication);
         limits.dedup_by_key(|known| known.limit);
     }

@@ -10,9 +10,9 @@
 //! | [`Reading::falls_short`] | one of both: the method does not keep up |
 //! | [`Reading::is_clean`] | no visit lost a frame |
 //!
-//! So a point can be neither clean nor lossy: frames were lost in a minority of the visits. And a point can fall short without a
+//! So a point can be neither clean nor lossy: frames were lost in at most half of the visits. And a point can fall short without a
 //! loss: only buffers prevent loss there, and a longer trial loses frames. Loss begins at a point where most visits fall short. Half of
-//! them are not enough ([`falls_short`]).
+//! them are not enough (`falls_short` of keeps_up.rs).
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 pub struct LossBegins {
     /// The method.
     pub series: SweepSeries,
-    /// The last point before it at which the method keeps up; absent if there is none.
+    /// The last point before it at which the method keeps up, or at none the last without loss; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_up_to: Option<SweepPoint>,
     /// The first point at which the method does not keep up, if only buffers prevent loss there.
@@ -130,7 +130,9 @@ fn loss_begins(swept: &Swept<'_>, series: &Series, first_with_loss: usize) -> Op
     // A reading with loss falls short, so this one is the same, or before it.
     let first_falling_short = readings.iter().position(|reading| falls_short(swept, reading))?;
     let (before, not_kept_up) = readings.split_at(first_falling_short);
+    // Points whose load was not sent are not kept up with, and lose nothing all the same.
     let last_kept_up = before.iter().rfind(|reading| is_kept_up_with(swept, reading));
+    let last_kept_up = last_kept_up.or_else(|| before.iter().rfind(|reading| reading.is_clean()));
     let mut first_buffered = None;
     if first_falling_short < first_with_loss {
         first_buffered = Some(BufferedAtPoint::of_reading(swept, &readings[first_falling_short]));
@@ -183,7 +185,7 @@ fn at_named_points(swept: &Swept<'_>, series: &Series) -> Found {
     }
     let hidden = hidden_by_buffers(swept, &series.readings);
     let fact = LossAtNamedPoints { series: SweepSeries::new(series), lossy, hidden };
-    let trials = numbers(series.readings.iter().filter(|reading| reading.falls_short()));
+    let trials = numbers(series.readings.iter().filter(|reading| falls_short(swept, reading)));
     found(SweepFinding::LossAtNamedPoints(fact), trials)
 }
 

@@ -37,10 +37,11 @@ pub(super) struct Table {
     pub(super) knows_kernel: bool,
     captured: Vec<Block>,
     cost: Vec<Block>,
-    /// The cost in which no time counts twice, and of which methods enough rounds know it.
+    /// Costs in which no time counts twice.
     exact_cost: Vec<Block>,
+    /// Of which methods enough rounds know them.
     knows_exact_cost: Vec<bool>,
-    /// The part of it that is charged to the application's thread.
+    /// The part of the costs that is charged to the application's thread.
     application: Vec<Block>,
     /// How many of the rounds of costs had begun when each round at the limit ended.
     cost_rounds: Vec<usize>,
