@@ -72,6 +72,21 @@ pub(crate) fn reading_of_each(trials: &[TrialResult]) -> Vec<Reading> {
     readings
 }
 
+/// A sweep of loads with two visits of each point, and its trials.
+pub(crate) fn sweep_of_two_visits(outcomes: &[[Outcome; 2]]) -> (SweepOutcome, Vec<TrialResult>) {
+    let mut trials = Vec::new();
+    let mut readings = Vec::new();
+    let mut places = Vec::new();
+    for (nth, visits) in outcomes.iter().enumerate() {
+        let number = 2 * nth as u32;
+        let of_point = [trial(number + 1, visits[0]), trial(number + 2, visits[1])];
+        readings.push(reading(nth, &of_point));
+        trials.extend(of_point);
+        places.push(nth as f64);
+    }
+    (sweep_of_loads(&places, vec![series("recv", readings)]), trials)
+}
+
 /// A series in any placement and load.
 pub(crate) fn series(method: &str, readings: Vec<Reading>) -> Series {
     let method = method.into();

@@ -231,22 +231,12 @@ mod tests {
     use crate::finding::Finding;
     use crate::finding::sweep::{SweepFinding, point::SweepPoint};
     use crate::sweep::for_tests::Outcome::{self, Clean, Lossy};
-    use crate::sweep::for_tests::{reading, series, sweep_of_loads, trial};
+    use crate::sweep::for_tests::sweep_of_two_visits;
     use crate::sweep::outcome::Swept;
 
     /// What two visits of each point show.
     fn onset_of(outcomes: &[[Outcome; 2]]) -> SweepFinding {
-        let mut trials = Vec::new();
-        let mut readings = Vec::new();
-        let mut places = Vec::new();
-        for (nth, visits) in outcomes.iter().enumerate() {
-            let number = 2 * nth as u32;
-            let of_point = [trial(number + 1, visits[0]), trial(number + 2, visits[1])];
-            readings.push(reading(nth, &of_point));
-            trials.extend(of_point);
-            places.push(nth as f64);
-        }
-        let sweep = sweep_of_loads(&places, vec![series("recv", readings)]);
+        let (sweep, trials) = sweep_of_two_visits(outcomes);
         match onset(&Swept::new(&sweep, &trials), &sweep.series[0]).unwrap().fact {
             Finding::Sweep(fact) => *fact,
             other => panic!("{other:?}"),

@@ -178,7 +178,7 @@ mod tests {
     use crate::finding::sweep::point::SweepPoint;
     use crate::sweep::AxisKind;
     use crate::sweep::for_tests::Outcome::{self, Clean, Lossy, Unsent};
-    use crate::sweep::for_tests::{reading, reading_of_each, series, sweep_of_loads, trial};
+    use crate::sweep::for_tests::{reading_of_each, series, sweep_of_loads, sweep_of_two_visits, trial};
     use crate::sweep::outcome::{SweepOutcome, Swept};
 
     /// Where a method keeps up over an axis with these outcomes, one a point.
@@ -211,17 +211,7 @@ mod tests {
 
     /// The readings of two visits of each point.
     fn kept_in_two_visits(outcomes: &[[Outcome; 2]]) -> KeepsUp {
-        let mut trials = Vec::new();
-        let mut readings = Vec::new();
-        let mut places = Vec::new();
-        for (nth, visits) in outcomes.iter().enumerate() {
-            let numbers = [2 * nth as u32 + 1, 2 * nth as u32 + 2];
-            let of_point = [trial(numbers[0], visits[0]), trial(numbers[1], visits[1])];
-            readings.push(reading(nth, &of_point));
-            trials.extend(of_point);
-            places.push(nth as f64);
-        }
-        let sweep = sweep_of_loads(&places, vec![series("recv", readings)]);
+        let (sweep, trials) = sweep_of_two_visits(outcomes);
         keeps_up(&Swept::new(&sweep, &trials), &sweep.series[0])
     }
 
