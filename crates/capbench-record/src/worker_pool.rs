@@ -478,7 +478,8 @@ impl<B> Shared<B> {
         // A panic can leave the worker inconsistent, so it is dropped. The accounts are outside of it.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(all)) {
             for abandoned in self.failed(index, message_of(&*panic)) {
-                self.advance(self.lock(), done(abandoned, None));
+                let oldest = done(abandoned, None);
+                self.advance(self.lock(), oldest);
             }
             // Dropping the panic payload may panic, too.
             std::mem::forget(panic);

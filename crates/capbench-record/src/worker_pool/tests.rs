@@ -25,7 +25,11 @@ impl Ring {
     fn block(&mut self, number: u32, frames: usize) -> Option<OwnedBatch> {
         let octets = number.to_be_bytes().repeat(16);
         self.0.fill(&vec![&octets[..]; frames])?;
-        Some(OwnedBatch::Block(self.1.take().expect("it was filled")))
+        loop {
+            // A worker that drops a block gives it to the kernel before the ring may take it again.
+            let Some(block) = self.1.take() else { thread::yield_now(); continue };
+            return Some(OwnedBatch::Block(block));
+        }
     }
 
     /// Whether the workers have returned all blocks of the ring.
