@@ -36,6 +36,11 @@ impl Occupancy {
         self.used == self.of
     }
 
+    /// Whether there is no room for a frame once `more` of the unit is in use.
+    pub fn is_full_with(self, more: u64) -> bool {
+        self.of - self.used <= more
+    }
+
     /// Whether more than one of so many parts of the room is free, and more than one unit: the kernel needs one for the next frames.
     pub fn has_free_part(self, parts: u64) -> bool {
         self.of - self.used > (self.of / parts).max(1)
@@ -84,5 +89,9 @@ mod tests {
         assert_eq!(Occupancy::fullest([None, None]), None);
         assert_eq!(fill(3, 64).unwrap().to_string(), "5 %");
         assert!(fill(70, 64).unwrap().is_full() && !fill(63, 64).unwrap().is_full());
+        assert_eq!(
+            [0, 1, u64::MAX].map(|more| fill(63, 64).unwrap().is_full_with(more)),
+            [false, true, true]
+        );
     }
 }

@@ -72,25 +72,44 @@ pub(super) struct Drain {
 /// A capture's state at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
-    time_ns: u64,
+    fill: Option<Occupancy>,
     /// Batches that are complete, if the method knows.
     complete_batches: Option<u32>,
-    /// Whether it has no room for a frame.
-    is_full: bool,
+    /// Later than the others. If the capture was full, it has accepted no frame in between.
+    time_ns: u64,
 }
 
 impl State {
     fn of(capture: &mut impl Capture) -> Self {
-        let time_ns = realtime_ns();
-        let is_full = capture.fill().is_some_and(Occupancy::is_full);
-        Self { time_ns, complete_batches: capture.complete_batches(), is_full }
+        let mut complete_batches = capture.complete_batches();
+        let fill = loop {
+            let fill = capture.fill();
+            let complete_since = capture.complete_batches();
+            if complete_since == complete_batches {
+                break fill;
+            }
+            complete_batches = complete_since;
+        };
+        Self { fill, complete_batches, time_ns: realtime_ns() }
+    }
+
+    fn is_full(self) -> bool {
+        self.fill.is_some_and(Occupancy::is_full)
     }
 
     /// Where the losses end that a reading between this state and `later` counted. Normally at this state: a frame that arrives during the
     /// reading may follow a loss that it missed. If the capture became full in between, as while this thread did not run, the frames that
     /// filled it precede the loss.
     fn end_of_losses(self, later: Self) -> Self {
-        if !self.is_full && later.is_full { later } else { self }
+        if !self.is_full() && self.may_have_filled_until(later) { later } else { self }
+    }
+
+    /// Another thread may have made room again since: a writer returns the blocks that it has written.
+    fn may_have_filled_until(self, later: Self) -> bool {
+        match (self.fill, self.complete_batches, later.complete_batches) {
+            (Some(fill), Some(before), Some(since)) => fill.is_full_with(since.saturating_sub(before).into()),
+            _ => later.is_full(),
+        }
     }
 }
 
@@ -303,16 +322,29 @@ impl Drain {
 
 #[cfg(test)]
 mod tests {
+    use capbench_capture::occupancy::Occupancy;
+
     use super::State;
+
+    fn state(time_ns: u64, withheld: u64, complete_batches: Option<u32>) -> State {
+        State { fill: Occupancy::new(withheld, 4_u64), complete_batches, time_ns }
+    }
 
     #[test]
     fn losses_of_a_reading_end_before_it_unless_the_capture_got_full_meanwhile() {
-        let state =
-            |number: u32, is_full| State { time_ns: number.into(), complete_batches: Some(number), is_full };
-        let (room, full) = (false, true);
-        for (first, second, end) in [(room, room, 1), (full, full, 1), (full, room, 1), (room, full, 2)] {
-            let found = state(1, first).end_of_losses(state(2, second));
-            assert_eq!((found.time_ns, found.complete_batches), (end.into(), Some(end)), "{first} {second}");
+        for (first, second, end) in [(3, 3, 1), (4, 4, 1), (4, 3, 1), (3, 4, 2)] {
+            let found = state(1, first, None).end_of_losses(state(2, second, None));
+            assert_eq!(found.time_ns, end, "{first} {second}");
+        }
+    }
+
+    #[test]
+    fn a_ring_that_another_thread_made_room_in_was_full_if_it_completed_as_many_blocks() {
+        // Of four blocks the writer has the first two, and gives one back during the reading.
+        for (complete, since, end) in [(1, 1, 1), (1, 2, 2), (2, 3, 1), (0, 1, 1), (0, 2, 2)] {
+            let before = state(1, 2 + u64::from(complete), Some(complete));
+            let found = before.end_of_losses(state(2, 1 + u64::from(since), Some(since)));
+            assert_eq!(found.time_ns, end, "{complete} {since}");
         }
     }
 }

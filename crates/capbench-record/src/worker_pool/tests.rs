@@ -27,7 +27,10 @@ impl Ring {
         self.0.fill(&vec![&octets[..]; frames])?;
         loop {
             // A worker that drops a block gives it to the kernel before the ring may take it again.
-            let Some(block) = self.1.take() else { thread::yield_now(); continue };
+            let Some(block) = self.1.take() else {
+                thread::yield_now();
+                continue;
+            };
             return Some(OwnedBatch::Block(block));
         }
     }
