@@ -284,13 +284,9 @@ impl<'g> OtgSender<'g> {
         let OtgGenerator { server, port, .. } = self.generator;
         let due = began + arm.duration;
         let until = due + slack(arm.duration);
-        let (mut stopped, mut last) = (None, None);
+        let (mut stopped, mut last): (Option<Instant>, _) = (None, None);
         server.pause((due + first_look(arm.duration)).saturating_duration_since(Instant::now()));
         loop {
-            if stopped.is_none() && (Instant::now() >= until || server.is_stopped()) {
-                server.stop()?;
-                stopped = Some(Instant::now());
-            }
             let metric = server.metric(*port)?;
             let sends = match (&metric.transmit, intended) {
                 (Some(state), _) => state == "started",
@@ -305,6 +301,10 @@ impl<'g> OtgSender<'g> {
                 return Err(self
                     .generator
                     .failed(format!("it still sends {AFTER_STOP:?} after it was stopped")));
+            }
+            if stopped.is_none() && (Instant::now() >= until || server.is_stopped()) {
+                server.stop()?;
+                stopped = Some(Instant::now());
             }
             std::thread::sleep(POLL);
         }
