@@ -70,8 +70,8 @@ tests() {
 # The same in rows that run at the same time: cargo starts one binary when another has ended, so that a binary whose last test takes
 # long, or waits, would leave a CPU idle. A row is the number of its tests at a time for each CPU, and its targets.
 #
-# Of tests without privilege: those of the libraries, and those of the folders `tests`.
-rows_of_unit=("1 --lib --bins" "1 --test *")
+# Of tests without privilege: those of the libraries, and those of the folders `tests`, some of which wait for a browser or a client.
+rows_of_unit=("1 --lib --bins" "1 --test [rs]*" "1 --test [!rs]*")
 # Of tests of root, which wait most of the time: those called `all`, four fifths of them, and the others.
 rows_of_root=("2 --lib --bins --test [!a]*" "4 --test a*")
 

@@ -38,7 +38,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 const BEFORE_RECEIVING: &str = "it ended before it could receive";
 
 /// Trials where nobody asks for more.
-const FEW: u64 = 8;
+const FEW: u64 = 5;
 
 /// A source of choices.
 struct Draw(SplitMix64);

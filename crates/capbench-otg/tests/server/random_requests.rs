@@ -1,9 +1,10 @@
 //! Random requests of two clients while flows are sent: any request of the interface, right or wrong, in any order.
 //!
-//! `PROPTEST_CASES` is the number of sequences of requests, `PROPTEST_RNG_SEED` the seed, which is printed.
+//! `CAPBENCH_REQUESTS`, or `PROPTEST_CASES`, is the number of sequences of requests, `PROPTEST_RNG_SEED` the seed, which is printed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::env;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -266,6 +267,9 @@ fn root_any_requests_get_answers_of_the_model_and_send_on_allowed_ports_only() {
     if settings.rng_seed == RngSeed::Random {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         settings.rng_seed = RngSeed::Fixed(now.as_secs());
+    }
+    if let Some(cases) = env::var("CAPBENCH_REQUESTS").ok().and_then(|cases| cases.parse().ok()) {
+        settings.cases = cases;
     }
     println!("PROPTEST_RNG_SEED={} PROPTEST_CASES={}", settings.rng_seed, settings.cases);
     let answers = RefCell::new(BTreeMap::<_, u64>::new());

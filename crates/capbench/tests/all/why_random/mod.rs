@@ -25,7 +25,7 @@ use capbench_testing::{HostLimit, cannot_have, other_step};
 use mix::{Kind, Mix, OF_XDP, Step};
 
 /// Mixes where nobody asks for more.
-const FEW: u64 = 4;
+const FEW: u64 = 3;
 
 /// What is known of a mix without `why`.
 #[derive(Debug, Default)]
