@@ -33,9 +33,11 @@ pub struct Session<'s> {
     pub trials: Vec<TrialResult>,
     /// The outcomes of its searches.
     pub searches: Vec<SearchOutcome>,
-    /// Time of all trials with their preparation, drains, probes and retried attempts, and with saving them. A computed path takes no
-    /// time; its simulated time counts.
+    /// Time since its beginning until the end of the last trial: of trials with their preparation, drains, probes and retried attempts,
+    /// of saving them, and of judging them in between. A computed path takes no time; its simulated time counts.
     pub spent: Duration,
+    /// Until when `spent` counts.
+    counted_until: Instant,
     /// Whether the user stopped it.
     pub stopped: bool,
 }
@@ -44,7 +46,16 @@ impl<'s> Session<'s> {
     /// A run without trials.
     pub fn new(laboratory: &'s mut dyn Laboratory, observer: &'s mut dyn Observer) -> Self {
         let (trials, searches) = (Vec::new(), Vec::new());
-        Self { laboratory, observer, trials, searches, spent: Duration::ZERO, stopped: false }
+        let (spent, counted_until) = (Duration::ZERO, Instant::now());
+        Self { laboratory, observer, trials, searches, spent, counted_until, stopped: false }
+    }
+
+    /// Counts the time until now, or this simulated time if it is more.
+    fn count_time(&mut self, simulated_s: f64) {
+        let now = Instant::now();
+        let simulated = Duration::try_from_secs_f64(simulated_s).unwrap_or_default();
+        self.spent += (now - self.counted_until).max(simulated);
+        self.counted_until = now;
     }
 
     /// Runs one trial. Returns `None` if the trial could not run, which the observer is informed of, or if the user stopped it.
@@ -71,7 +82,6 @@ impl<'s> Session<'s> {
             return Ok(None);
         }
         self.observer.starts(what);
-        let begun = Instant::now();
         let run = self.laboratory.prepare(setup).and_then(|mut trial| trial.run(load, duration));
         if self.is_stopping() {
             // A trial that the user cut short is no evidence.
@@ -81,8 +91,7 @@ impl<'s> Session<'s> {
             Ok(mut result) => {
                 result.phase = phase;
                 self.observer.ends(&result)?;
-                let simulated = Duration::try_from_secs_f64(result.spent_s()).unwrap_or_default();
-                self.spent += begun.elapsed().max(simulated);
+                self.count_time(result.spent_s());
                 self.trials.push(result.clone());
                 Ok(Some(result))
             }
@@ -122,7 +131,6 @@ impl<'s> Session<'s> {
         if self.is_stopping() {
             return Ok(None);
         }
-        let begun = Instant::now();
         let mut trial = match self.laboratory.prepare(setup) {
             Ok(trial) => trial,
             Err(error) => {
@@ -134,8 +142,7 @@ impl<'s> Session<'s> {
         let finished = search::run_nth(plan, nth, &what, trial.as_mut(), Stored::default(), self.observer)?;
         drop(trial);
         let outcome = finished.outcome;
-        let simulated = Duration::try_from_secs_f64(outcome.spent_s).unwrap_or_default();
-        self.spent += begun.elapsed().max(simulated);
+        self.count_time(outcome.spent_s);
         self.stopped |= outcome.ended == End::Stopped;
         self.trials.extend(finished.trials);
         self.searches.push(outcome.clone());
