@@ -166,27 +166,24 @@ impl GoalResult {
         let has_both = lower.is_some() && upper.is_some();
         let is_unfinished = matches!(reason, Some(Reason::Ended { .. })) && !has_both;
         let so_far = if is_unfinished { SoFar::new(goal, seen, trials) } else { None };
-        let limiting = upper.as_ref().or(so_far.as_ref().map(|so_far| &so_far.upper));
-        let limit = match limiting {
-            Some(bound) => limit(bound, trials),
-            None => reason.as_ref().and_then(Reason::limit),
-        };
         let mut conditional_throughput_pps = None;
         if let Some(load) = bounds.lower.filter(|_| status != Status::AtLeast) {
             conditional_throughput_pps = Some(load.get() * (1.0 - criteria.quantile_loss(seen.at(load))));
         }
-        Self {
+        let mut result = Self {
             goal: goal.clone(),
             status,
             reason,
             relative_width: bounds.lower.zip(bounds.upper).map(|(low, high)| width(low, high)),
             conditional_throughput_pps,
             distinction: BoundsDistinction::from_bounds(seen, &criteria, bounds),
-            limit,
+            limit: None,
             so_far,
             lower,
             upper,
-        }
+        };
+        result.limit = result.limit_by_trials(trials);
+        result
     }
 
     /// Its own bounds, or those of the finest coarser target if it does not have both.
@@ -271,12 +268,6 @@ fn why_irregular(
     }
 }
 
-/// The limiting component, by the trials of an upper bound.
-fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
-    let of_bound: Vec<_> = upper.trials.iter().filter_map(|&number| trials.get(number)).collect();
-    Limit::at_load(&of_bound, trials.burst_frames())
-}
-
 #[cfg(test)]
 mod tests {
     use capbench_model::for_tests::{measured, profile};
@@ -356,10 +347,9 @@ mod tests {
         let losses = Losses::from_trials(&trials.iter().collect::<Vec<_>>());
         let bound = Bound { trials: vec![1, 2, 3], losses, ..upper(100, 20_000) };
         assert!(bound.is_too_much_to_take(), "all buffered frames are more than all lost ones");
-        let found = limit(&bound, &Trials::new(&trials, 1));
-        assert_eq!(found, Some(Limit::Ring));
-        let of_table =
-            GoalResult { limit: found, ..result(Some(bound), None) }.limited_by(&Trials::new(&[], 1));
-        assert_eq!(of_table, Some(LimitedBy::Place(Place::Ring)));
+        let trials = Trials::new(&trials, 1);
+        let lost_in_ring = result(Some(bound), None);
+        assert_eq!(lost_in_ring.limit_by_trials(&trials), Some(Limit::Ring));
+        assert_eq!(lost_in_ring.limited_by(&trials), Some(LimitedBy::Place(Place::Ring)));
     }
 }
