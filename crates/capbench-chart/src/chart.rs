@@ -1,6 +1,6 @@
 //! A chart as data, independent of its format. Each point has its trials.
 
-use capbench_model::statistics::interval::IntervalMethod;
+use capbench_statistics::interval::IntervalMethod;
 use serde::Serialize;
 
 /// Numbers of the trials behind a statement: `trials[].number` of `results.json`.

@@ -1,7 +1,7 @@
 //! CPU time per packet: who spent it, and which trials of a set-up compare methods by it.
 
-use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_statistics::by_key;
 
 use crate::sustained::is_delivered;
 use crate::thresholds::UNATTRIBUTED_TIME_NS;

@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
-use capbench_model::statistics::median;
 use capbench_model::trial::{TrialResult, Verdict};
+use capbench_statistics::median;
 
 /// The limiting component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -9,10 +9,11 @@ mod tests;
 
 use std::time::Duration;
 
-pub use capbench_model::thresholds::Threshold;
-use capbench_model::thresholds::{FALSE_ALARMS, LEVEL, SHARED_CORE};
+use capbench_model::thresholds::SHARED_CORE;
+pub use capbench_statistics::thresholds::Threshold;
+use capbench_statistics::thresholds::{FALSE_ALARMS, LEVEL};
 
-capbench_model::thresholds! {
+capbench_statistics::thresholds! {
     // What limited a method.
     /// A loss from this share of the frames on lasts: it shows a limit, of a method, a member or the kernel. The cause of a smaller one can
     /// be a moment in which nobody read, and a second trial may not repeat it.
@@ -197,7 +198,7 @@ capbench_model::thresholds! {
 
     // Contrasts, effects, scaling, and cost regimes of a sweep.
     /// The probability that chance alone shows one of the differences of a sweep: rises, falls and leads, and their effects.
-    SWEEP_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
+    SWEEP_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-statistics)";
     /// Rates of two points, or of two methods at a point, that differ by less than this share are equal.
     EQUAL_RATES: f64 = 0.01, "of the rate", "a choice: a smaller difference matters to few users, and takes many repeats to show";
     /// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer
@@ -237,9 +238,9 @@ capbench_model::thresholds! {
 
     // Comparisons of runs and hosts.
     /// The probability that chance alone shows one of the changes of a comparison, of runs, methods or hosts.
-    COMPARISON_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
+    COMPARISON_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-statistics)";
     /// The confidence level of the interval of each change of a comparison.
-    COMPARISON_LEVEL: f64 = LEVEL, "probability", "convention (LEVEL of capbench-model)";
+    COMPARISON_LEVEL: f64 = LEVEL, "probability", "convention (LEVEL of capbench-statistics)";
     /// A loss is new on one side of a comparison if more than this share of its trials lose frames and none of the other side does.
     NEW_LOSS_TRIALS: f64 = 0.5, "of the trials", "a choice: the median trial of that side loses frames";
     /// A rate is the generator's if more than this share of its values may be higher, because the method lost nothing.
@@ -248,7 +249,7 @@ capbench_model::thresholds! {
     DECIDED_FIGURES: f64 = 0.5, "of the figures", "a choice: figures that differ least need many times the visits of the others";
     /// The probability that chance alone shows a change on one of the days of a dataset. Each day is a comparison, whose changes are also
     /// subject to COMPARISON_FALSE_ALARMS.
-    DAYS_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
+    DAYS_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-statistics)";
     /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the load.
     EQUAL_LOADS: f64 = 0.1, "of the higher load",
         "a choice: the cost of a packet is shared by its batch; a stricter one leaves few pairs of runs";
@@ -378,9 +379,9 @@ capbench_model::thresholds! {
 
     // What repeated searches show.
     /// The probability that chance alone puts a method above another one in the order of repeated searches.
-    SEARCH_ORDER_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-model)";
+    SEARCH_ORDER_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-statistics)";
     /// The bounds of a search are distinguished if chance explains their difference with up to this probability.
-    DISTINGUISHED_BOUNDS_BY_CHANCE: f64 = 1.0 - LEVEL, "probability", "convention (LEVEL of capbench-model)";
+    DISTINGUISHED_BOUNDS_BY_CHANCE: f64 = 1.0 - LEVEL, "probability", "convention (LEVEL of capbench-statistics)";
 
     // Which trial a search runs next.
     /// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.

@@ -10,8 +10,8 @@ use capbench_lab::for_tests::{live, live_setup, virtual_link};
 use capbench_lab::live::LiveLaboratory;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::softirqs::SoftirqTiming;
-use capbench_model::statistics::interval::Estimate;
 use capbench_model::trial::{Load, TrialResult};
+use capbench_statistics::interval::Estimate;
 
 const METHODS: [&str; 2] = ["packet-v3", "recv"];
 const RATES: [f64; 2] = [250_000.0, 500_000.0];

@@ -20,7 +20,7 @@
 //! | `for_tests` | values that tests begin with; needs the feature `testing` |
 //! | [`environment`] | the host, as recorded in results |
 //! | [`bounded_json`] | JSON of others, read within a budget of memory |
-//! | [`statistics`], [`figures`], [`csv_text`] | significance; numbers as text; CSV without formulas |
+//! | [`figures`], [`csv_text`] | numbers as text; CSV without formulas |
 //!
 //! # To add
 //!
@@ -72,7 +72,6 @@ pub mod saved;
 pub mod softirqs;
 pub mod sources;
 pub mod statement;
-pub mod statistics;
 pub mod thresholds;
 pub mod traced_losses;
 pub mod traffic;

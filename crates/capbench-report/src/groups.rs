@@ -1,9 +1,9 @@
 //! Groups of trials: the same set-up at the same load for the same purpose.
 
 use capbench_model::saved::SavedMethod;
-pub(crate) use capbench_model::statistics::by_key;
 use capbench_model::trial::{LoadShape, Phase, TrialResult};
 use capbench_results::Results;
+pub(crate) use capbench_statistics::by_key;
 
 use crate::model::Trials;
 use crate::naming::{self, Numbered, Scene};

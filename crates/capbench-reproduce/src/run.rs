@@ -10,12 +10,12 @@ use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::statistics::by_key;
 use capbench_model::trial::{Load, Phase};
 use capbench_plan::order::Shuffle;
 use capbench_plan::search::{self, Stored};
 use capbench_plan::session::{Session, describe};
 use capbench_plan::{Observer, Result};
+use capbench_statistics::by_key;
 
 impl Publication {
     /// Repeats the experiment, keeps partial measurements, and returns whether the user stopped it. Fails when none of its

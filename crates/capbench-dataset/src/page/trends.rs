@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use capbench_judge::comparison::days::DaysCompared;
 use capbench_judge::comparison::hosts::{Figure, Figures};
 use capbench_judge::comparison::{Measure, Scale as Compared, Setup};
-use capbench_model::statistics::interval::Estimate;
-use capbench_model::statistics::median;
 use capbench_report::model::{Axis, Chart, Kind, Point, Role, Scale, Series, Unit};
+use capbench_statistics::interval::Estimate;
+use capbench_statistics::median;
 
 use super::days::marks;
 

@@ -7,9 +7,9 @@ use super::Thresholds;
 use super::measure::{Better, Measure, Scale};
 use super::setup::Setup;
 use crate::thresholds::{COMPARISON_FALSE_ALARMS, COMPARISON_LEVEL, NEW_LOSS_TRIALS};
-use capbench_model::statistics::holm::corrected;
-use capbench_model::statistics::shift::Groups;
-use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
+use capbench_statistics::holm::corrected;
+use capbench_statistics::shift::Groups;
+use capbench_statistics::{aligned, by_key, least_by_chance, median};
 
 /// One side of a contrast.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -20,7 +20,7 @@ use crate::comparison::note::ComparisonNote;
 use crate::comparison::sampled::are_loads_unlike;
 use crate::comparison::setup::COMMON_LOAD;
 use crate::comparison::{Better, Comparison, Inputs, LeftOut, Measure, NotCompared, Setup, Thresholds};
-use capbench_model::statistics::median;
+use capbench_statistics::median;
 
 pub use self::figures::{DatasetRun, Figure, Figures};
 pub use self::worse::WorseHosts;

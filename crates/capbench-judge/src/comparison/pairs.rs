@@ -10,8 +10,8 @@ use super::samples::{self, Fastest, Sample};
 use super::setup::{Field, Setup};
 use super::{Comparison, Inputs, Thresholds, power};
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
+use capbench_statistics::by_key;
 
 /// Two trials that ran one after the other, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! How many visits decide the figures of a comparison that have too few trials. The same tests answer it, as if further trials repeated
 //! those that ran: a difference that the noise of these trials hides is not decided by more of the same.
 
-use capbench_model::statistics::shift::Groups;
-use capbench_model::statistics::{aligned, least_by_chance};
+use capbench_statistics::shift::Groups;
+use capbench_statistics::{aligned, least_by_chance};
 
 use super::contrast::{Matched, NOW, Stratum, THEN, scaled};
 use super::measure::{Better, Measure, Scale};

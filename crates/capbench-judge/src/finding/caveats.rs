@@ -5,8 +5,8 @@ use capbench_model::clocks::ClockClass;
 use capbench_model::latency::Skew;
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::statement::{LeftOutOfBench, PartOfBench, Statement};
-use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
+use capbench_statistics::by_key;
 use serde::{Deserialize, Serialize};
 
 use super::disturbers::{self, DisturbersOfRun, FoundDisturbers};

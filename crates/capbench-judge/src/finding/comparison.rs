@@ -4,8 +4,8 @@
 mod answers;
 
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
-use capbench_model::statistics::{by_key, median};
 use capbench_model::trial::{Phase, Profile, SizeLabel, TrialResult};
+use capbench_statistics::{by_key, median};
 use serde::{Deserialize, Serialize};
 
 pub use self::answers::{FigureAnswer, KnownChange};

@@ -17,9 +17,9 @@ use crate::thresholds::{BUSY_CPU_SHARE, BUSY_MEMBER_SHARE, LASTING_LOSS, UNEQUAL
 
 use capbench_model::members::Member;
 use capbench_model::places::Place;
-use capbench_model::statistics::by_key;
-use capbench_model::statistics::scalability::ScalabilityFit;
 use capbench_model::trial::TrialResult;
+use capbench_statistics::by_key;
+use capbench_statistics::scalability::ScalabilityFit;
 
 impl Limit {
     /// What limited the members of a method in most of these trials.

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::recommendation::turns::{BelowBy, Multiple, RelationToFirst};
     use crate::recommendation::{Because, Certainty, Question};
-    use capbench_model::statistics::interval::Estimate;
+    use capbench_statistics::interval::Estimate;
 
     const BELOW: RelationToFirst =
         RelationToFirst::Below { by: BelowBy::Loss, factor: Multiple { middle: 1.5, low: None, high: None } };

@@ -1,8 +1,8 @@
 //! CPU time per packet at the load at which all methods of a set-up are compared.
 
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::interval::Estimate;
 use capbench_model::trial::TrialResult;
+use capbench_statistics::interval::Estimate;
 
 use super::{Cost, Entrant, Ranking, is_short, turns};
 use crate::sustained::is_delivered;

@@ -38,9 +38,9 @@ use crate::thresholds::TURN_LENGTH;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
-use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, Profile, SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
+use capbench_statistics::by_key;
 use serde::{Deserialize, Serialize};
 
 use crate::search::SearchOutcome;

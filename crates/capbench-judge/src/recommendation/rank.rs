@@ -8,7 +8,7 @@ use crate::thresholds::{
     EQUAL_LIMITS_PRECISIONS, NEARLY_LOSSLESS_RATIO,
 };
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::by_key;
+use capbench_statistics::by_key;
 
 use super::bounds::first_failed;
 use super::choice::Choice;

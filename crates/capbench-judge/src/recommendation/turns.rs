@@ -11,9 +11,9 @@ mod figures;
 mod table;
 
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::holm::corrected;
-use capbench_model::statistics::interval::Estimate;
 use capbench_model::trial::TrialResult;
+use capbench_statistics::holm::corrected;
+use capbench_statistics::interval::Estimate;
 use serde::{Deserialize, Serialize};
 
 use crate::sustained::is_rate_sent;

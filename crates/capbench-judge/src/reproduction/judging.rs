@@ -9,8 +9,8 @@ use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::testable::answer_without_load;
 use crate::reproduction::{Answer, ClaimEvidence, Judgement};
 use crate::sustained::is_published_load_sent;
-use capbench_model::statistics::least_by_chance;
-use capbench_model::thresholds::FALSE_ALARMS;
+use capbench_statistics::least_by_chance;
+use capbench_statistics::thresholds::FALSE_ALARMS;
 
 /// How an answer follows from visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

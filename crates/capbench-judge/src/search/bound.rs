@@ -20,8 +20,8 @@ use crate::sustained::moments::Moments;
 use crate::sustained::{Criteria, Observation, buffered_frames, frames_not_forwarded};
 use crate::thresholds::{BACKLOGGED_MISSING, DISTINGUISHED_BOUNDS_BY_CHANCE};
 use capbench_model::ledger::LostAt;
-use capbench_model::statistics::counts::{self, Hits};
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_statistics::counts::{self, Hits};
 
 /// Trials by number, and the burst size that distinguishes frames waiting because they were sent together from excess frames.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use crate::thresholds::{DISTURBED_TRIES_DIFFERENCE, SLOW_GENERATOR_SHARE};
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use capbench_model::statistics::by_key;
+use capbench_statistics::by_key;
 
 /// The origin of a maximum load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -14,8 +14,8 @@ use crate::ratio::Ratio;
 use crate::sustained::Criteria;
 use crate::sustained::moments::{Moments, loses_throughout};
 use crate::thresholds::OVERLOADED_TRIALS;
-use capbench_model::statistics::counts;
 use capbench_model::trial::{TrialResult, Verdict};
+use capbench_statistics::counts;
 
 /// The numbers of a search, computed only from its trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

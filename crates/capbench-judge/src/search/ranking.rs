@@ -12,10 +12,10 @@ use super::goal_result::{GoalResult, Status};
 use super::outcome::SearchOutcome;
 use crate::thresholds::{MOST_ADVISED_SEARCHES, SEARCH_ORDER_FALSE_ALARMS};
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
-use capbench_model::statistics::interval::Estimate;
-use capbench_model::statistics::ranks::{self, Stratum};
-use capbench_model::statistics::{by_key, holm, least_by_chance, median};
 use capbench_model::trial::SizeLabel;
+use capbench_statistics::interval::Estimate;
+use capbench_statistics::ranks::{self, Stratum};
+use capbench_statistics::{by_key, holm, least_by_chance, median};
 
 /// The ranked methods of one scene by one goal. A scene is a set-up without method.
 #[derive(Clone, Debug)]

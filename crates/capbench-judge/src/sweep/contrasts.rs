@@ -1,6 +1,6 @@
 //! Which differences in a sweep are more than chance: values that rise along the axis, and methods that are ahead of another one
 //! at the same points. Both compare the repeats of all points with each other, by ranks. The probability of chance is corrected
-//! for the number of comparisons (see [`capbench_model::statistics`]).
+//! for the number of comparisons (see [`capbench_statistics`]).
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::{Reading, Series, Swept};
 use crate::thresholds::{CONTRASTED_POINTS, EQUAL_RATES, SWEEP_FALSE_ALARMS};
-use capbench_model::statistics::holm::corrected;
-use capbench_model::statistics::median;
-use capbench_model::statistics::ranks::{Stratum, against, by_chance};
 use capbench_model::trial::TrialResult;
+use capbench_statistics::holm::corrected;
+use capbench_statistics::median;
+use capbench_statistics::ranks::{Stratum, against, by_chance};
 
 /// How likely chance alone causes a difference somewhere among all comparisons of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

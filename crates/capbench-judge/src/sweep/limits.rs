@@ -1,7 +1,7 @@
 //! The largest difference that the repeats do not exclude, if no difference is found.
 //!
 //! The second of two groups of repeats may be higher by a limited factor: up to the factor at which the rank test would see it
-//! as lower ([`capbench_model::statistics::shift`]). Many groups are compared, so all comparisons share the level. Blocks of
+//! as lower ([`capbench_statistics::shift`]). Many groups are compared, so all comparisons share the level. Blocks of
 //! neighbouring points are as short as the number of repeats allows. Their length does not depend on the values.
 
 use std::ops::Range;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::thresholds::{CONTRASTED_POINTS, SWEEP_FALSE_ALARMS};
 
-use capbench_model::statistics::shift::{Groups, largest};
+use capbench_statistics::shift::{Groups, largest};
 
 /// A comparison of two groups of repeats at neighbouring points.
 #[derive(Clone)]

@@ -9,8 +9,8 @@ use crate::limit::Limit;
 use crate::sustained::is_rate_sent;
 use crate::thresholds::USEFUL_MEMBERS_GAIN;
 use capbench_model::members::MOST_MEMBERS;
-use capbench_model::statistics::scalability::{Law, ScalabilityFit};
 use capbench_model::trial::{Load, TrialResult};
+use capbench_statistics::scalability::{Law, ScalabilityFit};
 
 /// A number of members, its reading, and the trials that count.
 pub struct MembersStep<'r> {

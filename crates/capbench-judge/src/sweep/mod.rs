@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`axis`] | the kinds of varied parameters |
-//! | [`outcome`], [`back_to_back`] | the saved data, with its trials; [`capbench_model::statistics`] summarises and compares repeats |
+//! | [`outcome`], [`back_to_back`] | the saved data, with its trials; [`capbench_statistics`] summarises and compares repeats |
 //! | [`keeps_up`] | at which points a method keeps up, and where loss begins |
 //! | [`contrasts`], `limits` | differences beyond chance, and excluded differences |
 //! | [`scaling`], [`members_growth`] | how the rate grows with the number of members, and what stops it: as saved; from the trials |

@@ -12,9 +12,9 @@ use crate::sustained::Visits;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement};
-use capbench_model::statistics::interval::{Estimate, IntervalMethod};
-use capbench_model::statistics::{by_key, median};
 use capbench_model::trial::{TrialResult, Verdict};
+use capbench_statistics::interval::{Estimate, IntervalMethod};
+use capbench_statistics::{by_key, median};
 
 /// The outcome of a sweep: the varied parameter, and the readings of each method at each point. It refers to trials by number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -20,7 +20,7 @@ use self::unit_time::unit_time;
 use super::contrasts::Evidence;
 use super::outcome::{Reading, Series, Swept};
 use crate::thresholds::{PLATEAU_POINTS, REPEATS_SPREAD};
-use capbench_model::statistics::median;
+use capbench_statistics::median;
 
 /// A point at which the application was the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 //! load needs.
 
 use crate::limit::{Limit, saved_names};
-use capbench_model::statistics::scalability::{ScalabilityFit, Unfit};
+use capbench_statistics::scalability::{ScalabilityFit, Unfit};
 use serde::{Deserialize, Serialize};
 
 /// How the rate of a method grows with its members.

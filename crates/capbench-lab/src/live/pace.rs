@@ -221,7 +221,7 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use capbench_model::statistics::interval::median;
+    use capbench_statistics::interval::median;
     use capbench_sys::host::{CpuId, affinity};
 
     use super::{Fastest, Measured, Paces, STILL_VALID, busy_loop, core_speed, together};

@@ -7,7 +7,6 @@ use crate::disturbance::{ClockDrift, CoreSpeed, CpuDisturbance, Disturbance};
 use crate::environment::Environment;
 use crate::for_tests::{measured, profile};
 use crate::latency::{Began, OneWay, Sample, Samples};
-use crate::statistics::scalability::ScalabilityFit;
 use crate::trial::{Load, Phase, TrialResult};
 
 /// A trial of a second at a million packets/s that lost nothing.
@@ -45,18 +44,6 @@ fn hosts_whose_memory_differs_by_a_hundredth_are_the_same() {
     let host = |bytes| Environment { memory_bytes: bytes, ..Environment::default() };
     assert!(host(100_000).differences(&host(100_900)).is_empty());
     assert_eq!(host(100_000).differences(&host(101_300)).len(), 1);
-}
-
-#[test]
-fn rates_follow_the_scalability_law_within_15_percent() {
-    for (off, follows) in [(0.1, true), (0.15, false)] {
-        let mut rates = Vec::new();
-        for workers in 1..=12 {
-            let factor = if workers % 2 == 0 { 1.0 + off } else { 1.0 - off };
-            rates.push((f64::from(workers), vec![1e6 * f64::from(workers) * factor]));
-        }
-        assert_eq!(ScalabilityFit::of(&rates).is_ok(), follows, "{off}");
-    }
 }
 
 #[test]

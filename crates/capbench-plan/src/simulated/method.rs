@@ -9,8 +9,8 @@ use super::interrupts::InterruptsAtRate;
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::scalability::Law;
 use capbench_model::work::WorkModel;
+use capbench_statistics::scalability::Law;
 
 /// Cost per packet besides the application's work, by that work, shaped as Dain's results (2004): below one amount each packet
 /// wakes the application, above another it never sleeps, and in between it sleeps less and less often.

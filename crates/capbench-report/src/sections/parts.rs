@@ -1,7 +1,7 @@
 //! Helpers to build sections, charts, axes and points.
 
-pub(super) use capbench_model::statistics::by_key;
-pub(super) use capbench_model::statistics::interval::Estimate;
+pub(super) use capbench_statistics::by_key;
+pub(super) use capbench_statistics::interval::Estimate;
 
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_results::Results;

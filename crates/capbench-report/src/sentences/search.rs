@@ -22,7 +22,7 @@ use capbench_judge::finding::search::{
     FoundLoad, LimitOfMethods, LimitedSearches, MethodLoad, SearchAnswer, SustainedLoads, UnsettledGoal,
 };
 use capbench_judge::search::ranking::Repeated;
-use capbench_model::statistics::interval::Estimate;
+use capbench_statistics::interval::Estimate;
 
 use super::{Clause, first_clauses, joined_clauses, limits, with_trials};
 use crate::model::Sentence;

@@ -1,6 +1,6 @@
 //! Cells of tables from values that may be unknown.
 
-use capbench_model::statistics::interval::Estimate;
+use capbench_statistics::interval::Estimate;
 
 use crate::model::Cell;
 

@@ -272,7 +272,7 @@ pub(super) fn burst_ends(ends: impl Iterator<Item = BurstEnd>) -> String {
 #[cfg(test)]
 mod tests {
     use capbench_judge::sweep::AxisKind;
-    use capbench_model::statistics::interval::Estimate;
+    use capbench_statistics::interval::Estimate;
 
     use super::{Reading, Series, SweepOutcome, Table, readings_table};
     use crate::model::Cell;

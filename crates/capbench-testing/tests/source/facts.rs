@@ -7,7 +7,7 @@
 //! | `notations.txt` | those of them that are data, with the reason of each file |
 //! | `texts.txt` | members of saved types that are text, with the reason of each |
 //! | `taken_apart.txt` | functions that take a method's or set-up's text apart: those that read flags and files |
-//! | `numbers.txt` | numbers in model, judge and plan outside the tables of thresholds, with the reason of each |
+//! | `numbers.txt` | numbers in statistics, model, judge and plan outside the tables of thresholds, with the reason of each |
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -120,7 +120,7 @@ fn a_number_that_decides_is_in_the_table() {
     assert!(found.len() > 10 || wrong.is_empty(), "the source is read wrongly: {found:?}");
     assert!(
         wrong.is_empty(),
-        "make it a row of thresholds.rs in capbench-model or capbench-judge; a number that decides nothing is in numbers.txt with its reason:\n{}",
+        "make it a row of thresholds.rs in capbench-statistics, capbench-model or capbench-judge; a number that decides nothing is in numbers.txt with its reason:\n{}",
         wrong.join("\n")
     );
     let bare: Vec<_> = listed.iter().filter(|(_, reason)| reason.split(' ').count() < 3).collect();

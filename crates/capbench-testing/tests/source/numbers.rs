@@ -1,4 +1,4 @@
-//! Numbers that decide: those of model, judge and plan outside the tables, and rows of the tables that nothing uses.
+//! Numbers that decide: those of statistics, model, judge and plan outside the tables, and rows of the tables that nothing uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,14 @@ use syn::{
 use crate::files;
 
 /// Crates that decide.
-const CRATES: [&str; 3] = ["capbench-model", "capbench-judge", "capbench-plan"];
+const CRATES: [&str; 4] = ["capbench-statistics", "capbench-model", "capbench-judge", "capbench-plan"];
 
 /// The tables of numbers that decide.
-const TABLES: [&str; 2] = ["capbench-model/src/thresholds.rs", "capbench-judge/src/thresholds.rs"];
+const TABLES: [&str; 3] = [
+    "capbench-statistics/src/thresholds.rs",
+    "capbench-model/src/thresholds.rs",
+    "capbench-judge/src/thresholds.rs",
+];
 
 /// Files whose numbers are those of a format: classic BPF, and histograms as HdrHistogram stores them.
 const FORMATS: [&str; 2] = ["capbench-model/src/filter/", "capbench-model/src/latency/delays/stored.rs"];

@@ -9,8 +9,14 @@ use syn::{Expr, ExprCall, ExprMethodCall, ExprStruct, Lit, LitStr, Macro};
 use crate::files;
 
 /// Crates that make facts and no words.
-const CRATES: [&str; 5] =
-    ["capbench-model", "capbench-judge", "capbench-plan", "capbench-lab", "capbench-agent"];
+const CRATES: [&str; 6] = [
+    "capbench-statistics",
+    "capbench-model",
+    "capbench-judge",
+    "capbench-plan",
+    "capbench-lab",
+    "capbench-agent",
+];
 
 /// Words from which on a text is a sentence.
 const WORDS: usize = 4;

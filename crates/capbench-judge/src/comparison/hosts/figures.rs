@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::comparison::generator_rate::is_rate_of_generator;
 use crate::comparison::{Measure, Setup};
-use capbench_model::statistics::median;
+use capbench_statistics::median;
 
 /// A run of the dataset.
 #[derive(Clone, Debug, Default, PartialEq)]

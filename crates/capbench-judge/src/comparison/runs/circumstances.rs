@@ -11,8 +11,8 @@ use capbench_model::environment::Difference;
 use capbench_model::running::CaptureFacts;
 use capbench_model::saved::{SavedMethod, SavedWork};
 use capbench_model::statement::Statement;
-use capbench_model::statistics::median;
 use capbench_model::trial::TrialResult;
+use capbench_statistics::median;
 
 /// A fact that a trial states.
 struct Stated {

@@ -161,8 +161,8 @@ mod tests {
 
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::ledger::Entry;
-    use capbench_model::statistics::interval::Estimate;
     use capbench_model::trial::{Emptying, Load, Profile, TrialResult};
+    use capbench_statistics::interval::Estimate;
 
     use super::*;
     use crate::finding::Finding;

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::by_key;
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_statistics::by_key;
 use serde::{Deserialize, Serialize};
 
 use super::pauses::Paused;

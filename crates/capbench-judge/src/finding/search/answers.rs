@@ -2,9 +2,9 @@
 //! repeated searches.
 
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
-use capbench_model::statistics::by_key;
-use capbench_model::statistics::interval::Estimate;
 use capbench_model::trial::{SizeLabel, TrialResult};
+use capbench_statistics::by_key;
+use capbench_statistics::interval::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::each_once;

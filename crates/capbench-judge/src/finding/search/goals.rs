@@ -1,6 +1,6 @@
 //! Facts about the goals of a search: what limits them, how far their bounds can be trusted, and the bounds.
 
-use capbench_model::statistics::by_key;
+use capbench_statistics::by_key;
 use serde::{Deserialize, Serialize};
 
 use super::{SearchFinding, SetUp, each_once, of_one_search};

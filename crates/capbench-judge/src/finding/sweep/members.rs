@@ -1,7 +1,7 @@
 //! How the rate of a method grows with its members, what stops it, and how many members a load needs, by the scaling of a series.
 
-use capbench_model::statistics::scalability::{ScalabilityFit, Unfit};
 use capbench_model::trial::TrialResult;
+use capbench_statistics::scalability::{ScalabilityFit, Unfit};
 use serde::{Deserialize, Serialize};
 
 use super::point::{SweepPoint, SweepSeries};

@@ -2,8 +2,8 @@
 
 use capbench_model::members::{FanoutMode, Member, Members, imbalance};
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
+use capbench_statistics::by_key;
 use serde::{Deserialize, Serialize};
 
 use super::{TrialFinding, found, numbers};

@@ -21,8 +21,8 @@ use capbench_model::members::FlowSharing;
 use capbench_model::noise::Noise;
 use capbench_model::placement::LoadDepends;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
-use capbench_model::statistics::by_key;
 use capbench_model::trial::{Livelock, SizeLabel, TrialResult};
+use capbench_statistics::by_key;
 use serde::{Deserialize, Serialize};
 
 use self::generators::{LossesOfGenerators, StartSpread};

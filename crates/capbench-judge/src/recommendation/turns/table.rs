@@ -1,11 +1,11 @@
 //! The figures of trials in turns as tables, a row a round and a column a method, and the contrast of two columns.
 
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::blocks::{Block, Difference};
-use capbench_model::statistics::interval::Estimate;
-use capbench_model::statistics::shift::Groups;
-use capbench_model::statistics::{aligned, by_key, least_by_chance, median};
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_statistics::blocks::{Block, Difference};
+use capbench_statistics::interval::Estimate;
+use capbench_statistics::shift::Groups;
+use capbench_statistics::{aligned, by_key, least_by_chance, median};
 
 use super::figures::{
     captured_share, charged_ns, cost_ns, exact_cost_ns, is_evidence, know_kernel, sent_share,

@@ -6,8 +6,8 @@ use super::figure::Figure;
 use super::visits::Visits;
 use crate::disturbed::are_explained;
 use crate::sustained::highest_undisturbed;
-use capbench_model::statistics::sign_test;
-use capbench_model::thresholds::FALSE_ALARMS;
+use capbench_statistics::sign_test;
+use capbench_statistics::thresholds::FALSE_ALARMS;
 
 /// A limit that each visit must meet.
 #[derive(Clone, Copy, Debug, Deserialize)]

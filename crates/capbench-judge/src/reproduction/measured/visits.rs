@@ -9,11 +9,11 @@ use crate::disturbed::{are_disturbed, is_disturbed_besides_speed};
 use crate::reproduction::{Cell, TableNote, Undecided};
 use crate::sustained::{is_out_of_reach, is_published_load_sent};
 use crate::thresholds::{BUFFERED_SHARE, ENOUGH_VISITS, HIGHEST_LOADS, LEAST_DISTURBED_VISITS};
-use capbench_model::statistics::counts::{Hits, as_few};
-use capbench_model::statistics::interval::Estimate;
-use capbench_model::statistics::{median, ranks};
-use capbench_model::thresholds::FALSE_ALARMS;
 use capbench_model::trial::{TrialResult, Verdict};
+use capbench_statistics::counts::{Hits, as_few};
+use capbench_statistics::interval::Estimate;
+use capbench_statistics::thresholds::FALSE_ALARMS;
+use capbench_statistics::{median, ranks};
 
 /// The visits of one method at one point, a trial each.
 #[derive(Clone, Debug, Default)]

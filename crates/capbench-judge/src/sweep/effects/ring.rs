@@ -10,7 +10,7 @@ use crate::sweep::limits::{ComparedBlock, Limits};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 use capbench_model::method_spec::Delivery;
 use capbench_model::saved::SavedMethod;
-use capbench_model::statistics::shift::Groups;
+use capbench_statistics::shift::Groups;
 
 /// The readings of a ring and of a socket at one point.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use crate::sweep::contrasts::median_or_zero;
 use crate::thresholds::{
     OFF_LINE_SHARE, REQUESTED_SLOPE_DIFFERENCE, SLOPE_ERROR_BOUND, SLOPE_POINTS, SLOWER_SLOPE_ERRORS,
 };
-use capbench_model::statistics::median;
+use capbench_statistics::median;
 
 /// A line through points.
 struct Line {

@@ -7,8 +7,8 @@ use capbench_judge::sweep::members_growth::MembersStep;
 use capbench_judge::sweep::outcome::{PointRecord, Reading, Series, SweepOutcome};
 use capbench_judge::sweep::scaling::Scaling;
 use capbench_model::saved::Saved;
-use capbench_model::statistics::interval::{IntervalMethod, median};
 use capbench_model::trial::{TrialResult, Verdict};
+use capbench_statistics::interval::{IntervalMethod, median};
 
 impl Course<'_, '_> {
     /// The outcome so far.

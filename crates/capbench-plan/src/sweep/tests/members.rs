@@ -1,7 +1,7 @@
 //! Sweeps of members on paths whose constants and whose limit are known.
 
 use capbench_frames::layout::{Flows, FrameLayout};
-use capbench_model::statistics::scalability::{Law, ScalabilityFit, Unfit};
+use capbench_statistics::scalability::{Law, ScalabilityFit, Unfit};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

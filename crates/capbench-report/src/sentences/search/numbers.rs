@@ -3,7 +3,7 @@
 use capbench_judge::finding::search::LowestLoad;
 use capbench_judge::search::{Held, LossEvents};
 use capbench_model::figures::grouped;
-use capbench_model::statistics::LEVEL;
+use capbench_statistics::LEVEL;
 
 use crate::naming::{many, time};
 

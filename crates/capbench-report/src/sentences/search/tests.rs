@@ -13,8 +13,8 @@ use capbench_judge::search::{
 };
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
-use capbench_model::statistics::interval::Estimate;
 use capbench_model::trial::SizeLabel;
+use capbench_statistics::interval::Estimate;
 
 use super::numbers::{self, Numbers};
 use super::{goals, limited_by, load_words, spread, sustained, unsettled, words};

@@ -10,8 +10,8 @@ use capbench_judge::finding::sweep::members_answer::{MembersAnswer, Scales};
 use capbench_judge::limit::Limit;
 use capbench_judge::sweep::scaling::Needed;
 use capbench_judge::thresholds::USEFUL_MEMBERS_GAIN;
-use capbench_model::statistics::scalability::{Constant, ScalabilityFit, Unfit};
-use capbench_model::thresholds::SCALABILITY_NUMBERS;
+use capbench_statistics::scalability::{Constant, ScalabilityFit, Unfit};
+use capbench_statistics::thresholds::SCALABILITY_NUMBERS;
 
 use super::NAMED;
 use crate::figures::significant;

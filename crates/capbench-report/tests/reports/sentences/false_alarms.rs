@@ -7,11 +7,11 @@ use capbench_model::units::ByteCount;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use capbench_model::statistics::interval::Estimate;
 use capbench_plan::for_tests::{at, dain, sweep_plan as plan};
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::{Axis, Point, SweepPlan, SweepRun};
 use capbench_results::Finding;
+use capbench_statistics::interval::Estimate;
 
 use super::sweep::{find, run, work_up_to, works};
 

@@ -10,7 +10,6 @@ use capbench_judge::limit::Limit;
 use capbench_judge::sweep::scaling::Needed;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
-use capbench_model::statistics::scalability::{Law, Unfit};
 use capbench_model::trial::Load;
 use capbench_plan::for_tests::{at, sweep_plan};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
@@ -19,6 +18,7 @@ use capbench_report::model::{Place, Role};
 use capbench_report::report;
 use capbench_report::sentences;
 use capbench_results::Results;
+use capbench_statistics::scalability::{Law, Unfit};
 
 use super::run_of;
 use super::sweep::run;

@@ -6,10 +6,10 @@ use capbench_host::environment;
 use capbench_judge::recommendation::turns::{BelowBy, InTurns, Multiple, RelationToFirst, Turns};
 use capbench_judge::recommendation::{Certainty, Conclusion, Recommendation, SustainedStatus, recommend};
 use capbench_model::disturbance::CpuDisturbance;
-use capbench_model::statistics::interval::Estimate;
 use capbench_plan::for_tests::{Collected, searching_bench_plan};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_results::Results;
+use capbench_statistics::interval::Estimate;
 use capbench_testing::Scratch;
 
 use super::{NAMES_CODE, TAKES_FRAMES, choice, choose_from};

@@ -7,7 +7,6 @@ use capbench_judge::search::{End, SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
-use capbench_model::statistics::scalability::Law;
 use capbench_model::trial::Load;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::for_tests::{Collected, at, bench_plan, pps, searching_bench_plan, specs, sweep_plan};
@@ -18,6 +17,7 @@ use capbench_plan::simulated::{
     ForeignWork, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes,
 };
 use capbench_plan::sweep::{Axis, MemberCount, Point, SweepPlan};
+use capbench_statistics::scalability::Law;
 
 use super::Definition;
 use super::plans::{concluded, of_bench, of_soak, swept};

@@ -7,7 +7,6 @@ use capbench_judge::recommendation::recommend;
 use capbench_judge::search::{End, SearchPlan, parse};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
-use capbench_model::statistics::scalability::Law;
 use capbench_model::trial::Load;
 use capbench_model::units::ByteCount;
 use capbench_plan::bench::BenchPlan;
@@ -18,6 +17,7 @@ use capbench_plan::search::{self, Stored};
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::{Axis, BackToBackTest, MemberCount, Point, Probe, RingSize, SweepPlan};
 use capbench_reproduce::{Conditions, PUBLICATIONS, Scale};
+use capbench_statistics::scalability::Law;
 
 use super::Definition;
 use super::hosts::Host;

@@ -1,7 +1,7 @@
 //! The words of `StopFigures`: why more members bring no more, with the figures that show it, and what to do about it.
 
 use capbench_judge::finding::sweep::stop_figures::{MembersBusy, StopFigures};
-use capbench_model::thresholds::SCALABILITY_NUMBERS;
+use capbench_statistics::thresholds::SCALABILITY_NUMBERS;
 
 use super::percent_to_a_tenth;
 use crate::naming::{self, many};

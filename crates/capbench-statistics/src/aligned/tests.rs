@@ -3,7 +3,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::statistics::least_by_chance;
+use crate::least_by_chance;
 
 fn least(strata: &[Groups]) -> f64 {
     least_by_chance(strata.iter().map(|(one, other)| (one.len(), other.len())))

@@ -9,6 +9,9 @@
 //! | `holm` | correction for many comparisons |
 //! | [`scalability`] | the Universal Scalability Law through the rates of several numbers of workers |
 //! | `counts` | intervals for shares and rates from small counts; Fisher's exact test |
+//! | [`mod@thresholds`] | the numbers that decide what statistics show, and the form of such tables |
+
+#![forbid(unsafe_code)]
 
 pub mod aligned;
 pub mod blocks;
@@ -18,6 +21,7 @@ pub mod interval;
 pub mod ranks;
 pub mod scalability;
 pub mod shift;
+pub mod thresholds;
 
 pub use crate::thresholds::LEVEL;
 pub use interval::median;
