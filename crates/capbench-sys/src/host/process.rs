@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_program_ends_with_the_thread_that_started_it() {
-        let mut child = std::thread::spawn(|| start("sleep 100")).join().unwrap();
+        let mut child = std::thread::spawn(|| start("exec sleep 100")).join().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
     }
 }
