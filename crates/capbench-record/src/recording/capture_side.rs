@@ -81,6 +81,7 @@ struct State {
 
 impl State {
     fn of(capture: &mut impl Capture) -> Self {
+        // Both are of one moment: none became complete in between.
         let mut complete_batches = capture.complete_batches();
         let fill = loop {
             let fill = capture.fill();
