@@ -97,6 +97,11 @@ impl<R: Read> CaptureReader<R> {
                 return Err(FileError::OtherVerbatim);
             }
             input.skip(MAGIC.len());
+            let is_there = input.want(SECTION.to_le_bytes().len()).map_err(FileError::Read)? == There::Whole;
+            if is_there && !input.octets().starts_with(&SECTION.to_le_bytes()) {
+                let what = "no section header at its beginning".into();
+                return Err(FileError::Damaged { frames: 0, what });
+            }
             Format::Pcapng { order: Order::Little, is_verbatim: true }
         } else {
             let format = pcap::Format::of(magic).ok_or(FileError::Unknown(magic))?;

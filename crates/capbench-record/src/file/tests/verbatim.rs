@@ -217,6 +217,9 @@ fn numbers_that_cannot_be_are_refused_with_their_place() {
     let mut other = file.clone();
     other[17] = b'9';
     assert!(matches!(Whole::read(&other[..]), Err(FileError::OtherVerbatim)));
+    let section = u32::from_le_bytes(file[MAGIC.len() + 4..][..4].try_into().unwrap()) as usize;
+    let headless = [&file[..MAGIC.len()], &file[MAGIC.len() + section..]].concat();
+    assert!(matches!(Whole::read(&headless[..]), Err(FileError::Damaged { frames: 0, .. })));
     // In a pcapng file the type is somebody else's.
     let foreign = Whole::of(&file[MAGIC.len()..]);
     assert_eq!(packets(&foreign).count(), 0);
