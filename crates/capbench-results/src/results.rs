@@ -1,7 +1,7 @@
 //! What a run saves: `results.json` as types.
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use capbench_judge::comparison::Comparison;
 use capbench_judge::finding::whole_run::WholeRun;
@@ -82,12 +82,14 @@ pub struct Results {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recommended: Option<Recommendation>,
     /// What answers the question of the run, the verdict first. Absent in files of versions that did not write it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Finding>,
     /// Findings from these results.
+    #[serde(skip_deserializing)]
+    #[schemars(required)]
     pub findings: Vec<Finding>,
     /// How noisy the run is, and what could not be measured. Absent in files of versions that did not write it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<Finding>,
 }
 
@@ -137,28 +139,22 @@ impl Results {
     }
 }
 
-/// A sentence and its evidence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+/// A sentence and its evidence. A reader of capbench skips it, and judges the measurements again.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Finding {
     /// What it concerns, if not the whole run: frame size and placement, placement and load, or a publication.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scene: Option<String>,
     /// The same as data. Absent in files of versions that did not write it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
     /// The sentence.
     pub text: String,
-    /// What it says, as data. Absent in files of versions that did not write it, and of a fact that this version does not know.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known_fact")]
+    /// What it says, as data. Absent in files of versions that did not write it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fact: Option<Fact>,
     /// Numbers of the trials that support it.
     pub trials: Vec<u32>,
-}
-
-/// A fact; `None` if it is one that only later versions know.
-fn known_fact<'d, D: Deserializer<'d>>(source: D) -> std::result::Result<Option<Fact>, D::Error> {
-    let fact = serde_json::Value::deserialize(source)?;
-    Ok(serde_json::from_value(fact).ok())
 }
 
 /// Most memory that results may take, as a multiple of the length of their text. Results of capbench take less; a file made to

@@ -8291,7 +8291,7 @@ class Results(TypedDict):
     """The host."""
     exit_code: NotRequired[int]
     """The exit code that follows from the results, once the run ended; 128 + N when signal N stopped it. Absent while it runs, for a run that was killed, and for runs of earlier versions."""
-    findings: list[Finding]
+    findings: NotRequired[list[Finding]]
     """Findings from these results."""
     host_id: NotRequired[str]
     """Identifies the host of `environment`: a keyed hash of its machine-id(5). Absent if it has none, or as `run_id`."""
@@ -8514,10 +8514,10 @@ Fact: TypeAlias = FactLossPatternAtStart | FactLossPatternWorstWindow | FactLoss
 
 
 class Finding(TypedDict):
-    """A sentence and its evidence."""
+    """A sentence and its evidence. A reader of capbench skips it, and judges the measurements again."""
 
     fact: NotRequired[Fact]
-    """What it says, as data. Absent in files of versions that did not write it, and of a fact that this version does not know."""
+    """What it says, as data. Absent in files of versions that did not write it."""
     scene: NotRequired[str]
     """What it concerns, if not the whole run: frame size and placement, placement and load, or a publication."""
     subject: NotRequired[Subject]

@@ -1,6 +1,6 @@
 //! Methods that took turns: pairs of trials that ran one after the other, so that drift affects both equally.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::contrast::{Matched, NOW, THEN, TrialValue};
 use super::generator_rate::remove_those_of_generator;
@@ -14,7 +14,7 @@ use capbench_model::trial::TrialResult;
 use capbench_statistics::by_key;
 
 /// Two trials that ran one after the other, by their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Pair {
     /// The trial of the reference method.
     pub then: u32,

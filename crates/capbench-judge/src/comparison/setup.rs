@@ -11,7 +11,7 @@ use capbench_model::trial::{Load, LoadShape, Phase, TrialResult};
 use capbench_model::work::Work;
 
 /// A property of a set-up that may differ between the sides of a comparison if the user permits it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Field {
     /// The capture method.

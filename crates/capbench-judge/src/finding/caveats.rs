@@ -7,7 +7,7 @@ use capbench_model::not_measured::NotMeasured;
 use capbench_model::statement::{LeftOutOfBench, PartOfBench, Statement};
 use capbench_model::trial::TrialResult;
 use capbench_statistics::by_key;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::disturbers::{self, DisturbersOfRun, FoundDisturbers};
 use super::noise::NoiseCause;
@@ -16,7 +16,7 @@ use crate::run::RunFacts;
 use crate::soak::record::SoakRecord;
 
 /// A caveat of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Caveat {
     /// Trials are noisy.
@@ -44,22 +44,22 @@ pub enum Caveat {
     /// One-way times have an error.
     OneWayAbsolute {
         /// The largest error; absent if the hosts state none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         error_ns: Option<u64>,
     },
     /// One-way times are known relative to the fastest frame only.
     OneWayRelative {
         /// The difference of the two clocks' rates; absent if the delays do not have it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         skew: Option<KnownSkew>,
         /// Why more is not known, if a trial states it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// No one-way time is known.
     OneWayUnknown {
         /// Why, if a trial states it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// Set-ups that could not be measured.
@@ -75,7 +75,7 @@ pub enum Caveat {
 }
 
 /// The difference of two clocks' rates.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum KnownSkew {
     /// It was removed from the delays.
@@ -100,7 +100,7 @@ pub enum KnownSkew {
 }
 
 /// Set-ups that could not be measured, for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct NotMeasuredBecause {
     /// The reason.
     pub reason: String,

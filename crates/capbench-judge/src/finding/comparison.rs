@@ -6,7 +6,7 @@ mod answers;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{Phase, Profile, SizeLabel, TrialResult};
 use capbench_statistics::{by_key, median};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use self::answers::{FigureAnswer, KnownChange};
 use super::{Finding, Found};
@@ -14,7 +14,7 @@ use crate::comparison::note::{ComparisonNote, RunsDifference};
 use crate::comparison::{Comparison, Contrast, Judgement, Scale};
 
 /// What a comparison shows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum ComparisonFinding {
     /// What a comparison of two runs shows.
@@ -23,7 +23,7 @@ pub enum ComparisonFinding {
         outcome: ComparisonOutcome,
         /// Whether it delivers more, loses less and is cheaper, by the trials as they are: a host that disturbed them may be the cause. None
         /// if the file is damaged. Absent in files of versions that did not write them.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         answers: Vec<FigureAnswer>,
     },
     /// What comparisons of methods that took turns show.
@@ -44,7 +44,7 @@ pub enum ComparisonFinding {
 }
 
 /// A comparison of two methods.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ComparedMethods {
     /// The reference.
     pub then: String,
@@ -53,12 +53,12 @@ pub struct ComparedMethods {
     /// What follows.
     pub outcome: ComparisonOutcome,
     /// Whether it delivers more, loses less and is cheaper. Absent in files of versions that did not write them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<FigureAnswer>,
 }
 
 /// What follows from a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum ComparisonOutcome {
     /// Nothing: the host disturbed most trials of a run.
@@ -70,10 +70,10 @@ pub enum ComparisonOutcome {
     /// Nothing: there are too few trials.
     TooFewTrials {
         /// How many visits can decide most of the figures; absent if unknown.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         visits: Option<u32>,
         /// Trials that were left out.
-        #[serde(default)]
+        #[schemars(default)]
         left_out: u32,
     },
     /// Numbers of figures by what is known of them.
@@ -81,7 +81,7 @@ pub enum ComparisonOutcome {
 }
 
 /// Numbers of compared figures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct FigureCounts {
     /// Figures that are worse.
     pub worse: u64,
@@ -98,10 +98,10 @@ pub struct FigureCounts {
     /// Whether more trials decide the figures with too few. Of runs of hosts, more runs do.
     pub more_trials_decide: bool,
     /// How many visits can decide most of them, more than there were; absent if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub visits: Option<u32>,
     /// Whether the methods took turns in one run.
-    #[serde(default)]
+    #[schemars(default)]
     pub is_one_run: bool,
 }
 

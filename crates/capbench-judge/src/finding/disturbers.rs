@@ -11,7 +11,7 @@ use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::disturbers::{CpuUser, Disturbers, Hidden};
 use capbench_model::thresholds::{SPOILING_FOREIGN_TICKS, SPOILING_FOREIGN_WORK, SPOILING_STEAL_TICKS};
 use capbench_model::trial::TrialResult;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use self::free_cpus::FreeCpus;
 use self::free_cpus::free_cpus;
@@ -20,24 +20,24 @@ use crate::thresholds::{
 };
 
 /// What used the CPUs of trials besides them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DisturbersOfRun {
     /// Each with its share, the largest time first.
     pub used: Vec<CpuUse>,
     /// Trials of the run whose hosts were read.
     pub all_trials: u32,
     /// CPUs for the tasks of a trial that nothing else used; absent if there are too few.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub free_cpus: Option<FreeCpus>,
 }
 
 /// What one disturber used.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CpuUse {
     /// What it is.
     pub by: Disturber,
     /// The generator on whose host it ran; absent on the receiver's host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// The CPUs of trials that it used.
     pub cpus: Vec<u32>,
@@ -51,7 +51,7 @@ pub struct CpuUse {
 }
 
 /// Something that uses CPU time.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Disturber {
     /// A process.

@@ -4,13 +4,13 @@
 use capbench_model::loss_pattern::LossPattern;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{TrialResult, Verdict};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Finding, Found};
 use crate::thresholds::{LOSS_AT_START, NOTABLE_LOSS_FACTOR, NOTABLE_LOST_FRAMES, START_WINDOWS};
 
 /// A pattern of the loss of one trial, or of several together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum LossPatternFinding {
     /// The method loses frames when it starts, not because it is too slow.

@@ -35,12 +35,12 @@ pub mod whole_run;
 
 use capbench_model::saved::SavedPlacement;
 use capbench_model::trial::SizeLabel;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::sweep::outcome::SweepScene;
 
 /// One fact of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "about", rename_all = "snake_case")]
 // In the schema, `Finding` is the saved finding: the sentence of this fact, with the fact itself.
 #[schemars(rename = "Fact")]
@@ -93,7 +93,7 @@ impl Finding {
 }
 
 /// What a fact concerns, if not the whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum Subject {
     /// Frames of a size in a placement.
@@ -113,7 +113,7 @@ pub enum Subject {
 }
 
 /// Frames that arrived otherwise than they were sent. Facts about trials and about soaks count them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct OddFrames {
     /// Frames of other senders, or of another trial.
     pub foreign: u64,

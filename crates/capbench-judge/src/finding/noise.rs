@@ -1,10 +1,10 @@
 //! The causes of noise: the reasons of trials, those with the same remedy together.
 
 use capbench_model::noise::Noise;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What made trials noisy.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum NoiseCause {
     /// A CPU ran slower than its best, and nobody measured why.

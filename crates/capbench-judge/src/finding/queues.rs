@@ -5,12 +5,12 @@ use capbench_model::environment::Environment;
 use capbench_model::environment::interface::Role;
 use capbench_model::environment::queues::{QueueFinding, against_capture};
 use capbench_model::environment::topology::Topology;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Finding, Found};
 
 /// What speaks against capture in the queues of an interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct QueuesAgainstCapture {
     /// The interface.
     pub interface: String,

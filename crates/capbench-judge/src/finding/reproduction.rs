@@ -1,7 +1,7 @@
 //! Facts about reproductions: the answers to the claims of publications, and what answers the open ones.
 
 use capbench_model::trial::TrialResult;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Finding, Found, Subject};
 use crate::durations::time_again;
@@ -9,7 +9,7 @@ use crate::reproduction::{Answer, ClaimEvidence, Judgement, Reproduction};
 use crate::thresholds::ADVISED_VISITS;
 
 /// A fact about a publication.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum ReproductionFinding {
     /// The answer to a claim.
@@ -47,7 +47,7 @@ pub fn find(reproductions: &[Reproduction]) -> Vec<Found> {
 }
 
 /// An answer to the question of a run of reproductions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum ReproductionAnswer {
     /// How many claims have which answer.
@@ -89,7 +89,7 @@ pub enum ReproductionAnswer {
 }
 
 /// A claim, and the trials that support its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SupportedClaim {
     /// The claim.
     pub claim: String,

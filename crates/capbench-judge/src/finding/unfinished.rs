@@ -2,30 +2,30 @@
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{TrialResult, Verdict};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Finding, Found};
 use crate::run::RunFacts;
 use crate::sustained::captures_all;
 
 /// The bounds of loss in a run without a conclusion.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Unfinished {
     /// Trials of the run.
     pub trials: u32,
     /// Whether the run was stopped before its end.
-    #[serde(default)]
+    #[schemars(default)]
     pub is_stopped: bool,
     /// The highest load without loss; absent if there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lossless: Option<TriedLoad>,
     /// The lowest load with loss; absent if there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lossy: Option<TriedLoad>,
 }
 
 /// The load of a trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct TriedLoad {
     /// The trial.
     pub trial: u32,

@@ -83,16 +83,12 @@ pub(crate) mod one {
 
 /// A limit that can be absent.
 pub(crate) mod optional {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde::{Serialize, Serializer};
 
     use super::{Limit, LimitName};
 
     pub(crate) fn serialize<S: Serializer>(limit: &Option<Limit>, serializer: S) -> Result<S::Ok, S::Error> {
         limit.map(LimitName::from).serialize(serializer)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Limit>, D::Error> {
-        Ok(Option::<LimitName>::deserialize(deserializer)?.map(Limit::from))
     }
 }
 

@@ -5,7 +5,7 @@
 //! by their ranks, corrected for all comparisons of the run. The intervals of their medians must not overlap either, because a
 //! report shows them.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::bound::Bound;
 use super::goal_result::{GoalResult, Status};
@@ -250,7 +250,7 @@ impl Ranking {
 }
 
 /// Whether repeated searches show which of several methods sustains most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct FirstPlace {
     /// Whether the first method is above the second one by more than chance explains.
     pub is_distinguished: bool,
@@ -290,7 +290,7 @@ impl FirstPlace {
 }
 
 /// The results of a set-up's searches for one goal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Repeated {
     /// The goal's name.
     pub goal: String,

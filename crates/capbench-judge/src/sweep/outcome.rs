@@ -223,7 +223,7 @@ impl Series {
 }
 
 /// What series share that are compared with each other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SweepScene {
     /// The placement; absent if it is the axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]

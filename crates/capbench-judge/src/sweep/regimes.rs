@@ -13,7 +13,7 @@
 mod plateaus;
 mod unit_time;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use self::plateaus::{level, plateaus};
 use self::unit_time::unit_time;
@@ -41,7 +41,7 @@ impl Saturated {
 }
 
 /// The time of a unit of work.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UnitTime {
     /// Nanoseconds of wall time.
     pub ns: f64,
@@ -52,7 +52,7 @@ pub struct UnitTime {
 }
 
 /// Points in a row at which a packet costs the same.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Plateau {
     /// Index of the first of them.
     pub first: usize,

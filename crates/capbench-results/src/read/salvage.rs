@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::results::{Finding, Results, SCHEMA_VERSION, memory, results_of, within_memory};
+use crate::results::{Results, SCHEMA_VERSION, memory, results_of, within_memory};
 use capbench_judge::recommendation::Recommendation;
 use capbench_judge::run::Kind;
 use capbench_judge::soak::record::SoakRecord;
@@ -35,7 +35,7 @@ struct List {
 }
 
 #[rustfmt::skip]
-const LISTS: [List; 12] = [
+const LISTS: [List; 9] = [
     List { name: "trials", is_optional: false, check: parse_as::<capbench_model::trial::TrialResult> },
     List { name: "sweeps", is_optional: true, check: parse_as::<capbench_judge::sweep::SweepOutcome> },
     List { name: "searches", is_optional: true, check: parse_as::<capbench_judge::search::SearchOutcome> },
@@ -43,9 +43,6 @@ const LISTS: [List; 12] = [
     List { name: "comparisons", is_optional: true, check: parse_as::<capbench_judge::comparison::Comparison> },
     List { name: "reproductions", is_optional: true, check: parse_as::<capbench_judge::reproduction::Reproduction> },
     List { name: "not_measured", is_optional: true, check: parse_as::<NotMeasured> },
-    List { name: "answers", is_optional: true, check: parse_as::<Finding> },
-    List { name: "findings", is_optional: false, check: parse_as::<Finding> },
-    List { name: "caveats", is_optional: true, check: parse_as::<Finding> },
     List { name: "statements", is_optional: false, check: parse_as::<String> },
     List { name: "statement_facts", is_optional: true, check: parse_as::<Statement> },
 ];

@@ -8,30 +8,36 @@ pub use capbench_dataset::layout::Labels;
 pub use capbench_dataset::page;
 pub use capbench_judge::comparison::runs::of_runs;
 pub use capbench_judge::comparison::{Comparison, Thresholds};
-pub use capbench_judge::finding::bench::{BenchFinding, BenchVerdict, ComparedTime, Rivals, SustainedRate};
-pub use capbench_judge::finding::comparison::{ComparisonFinding, ComparisonOutcome};
-pub use capbench_judge::finding::search::{
-    FoundLoad, GoalFact, LowestLoad, MethodLoad, SearchAnswer, SearchFinding, SustainedLoads,
+pub use capbench_judge::finding::bench::{
+    BenchFinding, BenchVerdict, ComparedTime, NsRange, Rivals, SustainedRate,
 };
-pub use capbench_judge::finding::sweep::answers::LossAtHighestRate;
+pub use capbench_judge::finding::comparison::{
+    ComparedMethods, ComparisonFinding, ComparisonOutcome, FigureCounts,
+};
+pub use capbench_judge::finding::search::{
+    FoundLoad, GoalFact, LimitOfMethods, LowestLoad, MethodLoad, SearchAnswer, SearchFinding,
+    SetUp as SearchedSetUp, SustainedLoads,
+};
+pub use capbench_judge::finding::sweep::answers::{KeptUp, LossAtHighestRate, MethodKeepsUp};
 pub use capbench_judge::finding::sweep::loss::LimitFrom;
-pub use capbench_judge::finding::sweep::members::MembersGrowth;
+pub use capbench_judge::finding::sweep::members::{MembersGrowth, MembersRate, MembersStop};
 pub use capbench_judge::finding::sweep::members_answer::Scales;
+pub use capbench_judge::finding::sweep::point::{SweepPoint, SweepSeries};
 pub use capbench_judge::finding::sweep::series::{KeepsUp, KeptPoints};
 pub use capbench_judge::finding::sweep::stop_figures::StopFigures;
 pub use capbench_judge::finding::sweep::{SweepAnswer, SweepFinding};
 pub use capbench_judge::finding::{Finding as Fact, Found, comparison};
 pub use capbench_judge::limit::Limit;
 pub use capbench_judge::livelock;
-pub use capbench_judge::recommendation::{recommend, sustains};
-pub use capbench_judge::search::{GoalResult, MaximumSource, Reason, SearchOutcome};
+pub use capbench_judge::recommendation::{Certainty, recommend, sustains};
+pub use capbench_judge::search::{GoalResult, Held, MaximumSource, Reason, SearchOutcome};
 pub use capbench_judge::sustained::buffered_frames;
 pub use capbench_judge::sweep::outcome::{Reading, Series, SweepScene};
 pub use capbench_judge::thresholds::REPORTED_CHANGE_OF_HOSTS;
 pub use capbench_model::places::Place;
 pub use capbench_model::requirement::Requirement;
 pub use capbench_model::saved::SavedMethod;
-pub use capbench_model::trial::{Load, Phase, Trial, TrialResult, Verdict};
+pub use capbench_model::trial::{Load, Phase, SizeLabel, Trial, TrialResult, Verdict};
 pub use capbench_plan::search::{self, Stored};
 pub use capbench_report::formats::text::{self, Extent};
 pub use capbench_report::model::{Report, Sentence};

@@ -2,14 +2,14 @@
 //! error of the least are equal to it, unless they are above a cost that is not: those are undecided.
 
 use capbench_model::saved::SavedMethod;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{BenchFinding, found};
 use crate::finding::Found;
 use crate::recommendation::{Because, Conclusion, Cost, Ranked, Ranking};
 
 /// The CPU time by which methods are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparedTime {
     /// The time of the application.
@@ -19,7 +19,7 @@ pub enum ComparedTime {
 }
 
 /// Bounds of a time; equal if its error is small.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct NsRange {
     /// Lower bound.
     pub low_ns: f64,

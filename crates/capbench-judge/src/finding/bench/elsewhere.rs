@@ -1,14 +1,14 @@
 //! Whether the best method of the first set-up is also best in the other set-ups, by their rankings.
 
 use capbench_model::saved::SavedMethod;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{BenchFinding, SetUp, found, trials_of_ranking};
 use crate::finding::Found;
 use crate::recommendation::{Conclusion, Ranking, Recommendation};
 
 /// A method that is better in another set-up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct BetterElsewhere {
     /// The method.
     pub method: SavedMethod,

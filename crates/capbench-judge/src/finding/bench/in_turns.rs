@@ -4,7 +4,7 @@ use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{BenchFinding, SetUp, found, is_sound};
 use crate::finding::Found;
@@ -15,21 +15,21 @@ use crate::run::RunFacts;
 use crate::sustained::buffered_frames;
 
 /// What trials in turns at one load show.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MethodsInTurns {
     /// The load in packets per second.
     pub load_pps: f64,
     /// The load at which CPU times are compared, in packets per second; absent if it is the same, or unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_load_pps: Option<f64>,
     /// How much of the load was sent; absent if all of it was, and if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<SentShares>,
     /// Number of rounds.
     pub rounds: u32,
     /// The fewest rounds in which one of the methods ran: one that is known to be worse leaves. Absent if all ran in each, and in older
     /// files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fewest_rounds: Option<u32>,
     /// The first method.
     pub first: SavedMethod,
@@ -46,7 +46,7 @@ pub struct MethodsInTurns {
 }
 
 /// A method that is worse than the first one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MethodBelow {
     /// The method.
     pub method: SavedMethod,
@@ -55,19 +55,19 @@ pub struct MethodBelow {
     /// Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran.
     pub captured_ratio: f64,
     /// Its CPU time per packet as a multiple of that of the first by the rounds in which both ran; absent if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub relative_cost: Option<Multiple>,
     /// The same multiple by the costs of the ranking's methods, if these agree about which is higher; absent if the kernel's time is unknown,
     /// and in older files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_ratio: Option<f64>,
     /// Where most of the frames were that it did not capture; absent if it captured all, and in older files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub most_missed: Option<MostMissed>,
 }
 
 /// Where most of the frames were that a method did not capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum MostMissed {
     /// They were lost.

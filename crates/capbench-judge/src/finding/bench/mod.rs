@@ -28,7 +28,7 @@ use capbench_model::not_measured::NotMeasured;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{SizeLabel, TrialResult, Verdict};
 use capbench_model::work::Work;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use self::costs::{ComparedTime, NsRange};
 pub use self::elsewhere::BetterElsewhere;
@@ -43,7 +43,7 @@ use crate::recommendation::{Conclusion, Ranked, Ranking, Recommendation};
 use crate::run::RunFacts;
 
 /// An answer of a bench.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum BenchFinding {
     /// Which method to use, or why none can be named.
@@ -55,7 +55,7 @@ pub enum BenchFinding {
         /// Words of the command, without the program.
         command: Vec<String>,
         /// How long it takes, in seconds; absent if unknown.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         takes_s: Option<f64>,
     },
     /// A longer run of the same kind does not decide between the methods that the trials leave.
@@ -101,7 +101,7 @@ pub enum BenchFinding {
         /// Methods that lose nothing, but leave frames in buffers.
         behind: Vec<SavedMethod>,
         /// The one that loses the smallest share, if all lose frames.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         least: Option<OverloadLoss>,
         /// The one that loses the largest share.
         most: OverloadLoss,
@@ -111,7 +111,7 @@ pub enum BenchFinding {
         /// Which time is compared.
         time: ComparedTime,
         /// The load at which it is compared, in packets per second.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         at_pps: Option<f64>,
     },
     /// The methods with the least and the most CPU time.
@@ -119,14 +119,14 @@ pub enum BenchFinding {
         /// Which time is compared.
         time: ComparedTime,
         /// The load at which it is compared, in packets per second.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         at_pps: Option<f64>,
         /// The methods with the least.
         cheapest: Vec<SavedMethod>,
         /// Their time per packet.
         cheapest_time: NsRange,
         /// Methods whose time is not known well enough to be in one of both groups.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         undecided: Vec<SavedMethod>,
         /// The method with the most, of the others.
         dearest: SavedMethod,
@@ -149,7 +149,7 @@ pub enum BenchFinding {
 }
 
 /// What trials must have in common for a comparison of their methods.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SetUp {
     /// The frame size with FCS, or the name of a mix.
     pub frame_size: SizeLabel,

@@ -6,7 +6,7 @@ use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_statistics::by_key;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::pauses::Paused;
 use super::{BenchFinding, SetUp, found, is_sound};
@@ -16,7 +16,7 @@ use crate::run::RunFacts;
 use crate::sustained::buffered_frames;
 
 /// The loss of a method at maximum load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct OverloadLoss {
     /// The method.
     pub method: SavedMethod,
@@ -25,7 +25,7 @@ pub struct OverloadLoss {
     /// The offered load in packets per second.
     pub offered_pps: f64,
     /// Where it lost most of them; absent if unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
 }
 

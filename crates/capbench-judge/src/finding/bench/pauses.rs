@@ -3,7 +3,7 @@
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{BenchFinding, SetUp, is_sound};
 use crate::finding::Found;
@@ -12,7 +12,7 @@ use crate::run::RunFacts;
 use crate::sustained::is_higher;
 
 /// A method with losses in pauses of the host.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PausedMethod {
     /// The method.
     pub method: SavedMethod,

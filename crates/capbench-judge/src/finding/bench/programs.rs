@@ -4,7 +4,7 @@
 use capbench_model::not_measured::NotMeasured;
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{BenchFinding, SetUp, found, is_sound};
 use crate::finding::Found;
@@ -12,7 +12,7 @@ use crate::recommendation::{Ranked, Ranking, SustainedStatus};
 use crate::run::RunFacts;
 
 /// A program, and why nothing is known of what it sustains.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct UnknownProgram {
     /// The program.
     pub method: SavedMethod,
@@ -21,7 +21,7 @@ pub struct UnknownProgram {
 }
 
 /// Why nothing is known of what a program sustains.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum UnknownBecause {
     /// A trial of it could not run.

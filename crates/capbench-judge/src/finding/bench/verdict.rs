@@ -2,7 +2,7 @@
 
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::costs::{NsRange, app_time};
 use super::pauses::Paused;
@@ -13,7 +13,7 @@ use crate::sustained::is_as_high;
 use crate::thresholds::LOWER_BOUND_PRECISION;
 
 /// Which method to use, or why none can be named.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum BenchVerdict {
     /// No method can be named, because every trial is invalid.
@@ -31,7 +31,7 @@ pub enum BenchVerdict {
         /// Trials that are not invalid.
         trials: u32,
         /// Where most frames were lost; absent if none was.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         place: Option<Place>,
     },
     /// No method sustains the load, because one thread has no time for it.
@@ -54,15 +54,15 @@ pub enum BenchVerdict {
         /// Whether losses in pauses of the host are not counted.
         without_pauses: bool,
         /// Application time per packet; absent if unknown.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         app_time: Option<NsRange>,
         /// Methods that are equal within noise.
         equal: Vec<SavedMethod>,
         /// Methods that trials in turns do not show to be equal or worse. None is better by enough to matter.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         may_be_as_good: Vec<SavedMethod>,
         /// Methods that trials in turns show to be worse, best first.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         worse: Vec<WorseMethod>,
     },
     /// The trials leave several methods, and show of none what it sustains.
@@ -79,29 +79,29 @@ pub enum BenchVerdict {
         /// Whether losses in pauses of the host are not counted.
         without_pauses: bool,
         /// Application time per packet; absent if unknown.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         app_time: Option<NsRange>,
         /// The others.
         rivals: Rivals,
         /// Methods that trials in turns show to be worse, best first.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         worse: Vec<WorseMethod>,
     },
     /// No method sustains the load, or any.
     NoneLossless {
         /// The load in packets per second; absent if any load was asked for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         asked_pps: Option<f64>,
         /// How much of the load was sent; absent if all of it, if it is not known, and in older files.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         sent: Option<SentShares>,
         /// Whether of some method no trial shows what it sustains.
         is_some_unknown: bool,
         /// The method that comes closest; absent if no trial shows one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         closest: Option<SavedMethod>,
         /// Where it loses most frames.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         place: Option<Place>,
     },
     /// The generator did not send the load.
@@ -114,7 +114,7 @@ pub enum BenchVerdict {
 }
 
 /// A method that is worse than the one to use.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct WorseMethod {
     /// The method.
     pub method: SavedMethod,
@@ -125,7 +125,7 @@ pub struct WorseMethod {
 }
 
 /// What a method sustains without loss.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum SustainedRate {
     /// The load that was asked for.
@@ -159,7 +159,7 @@ pub enum SustainedRate {
 }
 
 /// Methods that may be better than the one to use meanwhile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Rivals {
     /// At the load that was asked for.
@@ -184,7 +184,7 @@ pub enum Rivals {
 }
 
 /// What disturbed trials do not show.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum NoAnswerBecause {
     /// The generator sent less than the load.
@@ -204,7 +204,7 @@ pub enum NoAnswerBecause {
 }
 
 /// What takes the time of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeOfThread {
     /// The work per packet, as asked for.

@@ -1,7 +1,7 @@
 //! The answers of a comparison to the questions of every user: does it deliver more, does it lose less, and is it cheaper? Each is one
 //! figure over all its set-ups and has its own certainty: none waits for another.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::comparison::{Change, Comparison, Contrast, Judgement, Measure, Scale, Thresholds};
 
@@ -10,7 +10,7 @@ const ASKED: [Measure; 4] =
     [Measure::Throughput, Measure::DeliveredRate, Measure::LossRatio, Measure::TotalCost];
 
 /// The answer to one question.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct FigureAnswer {
     /// The figure.
     pub measure: Measure,
@@ -21,7 +21,7 @@ pub struct FigureAnswer {
 }
 
 /// What is known of the change of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum KnownChange {
     /// It became worse.

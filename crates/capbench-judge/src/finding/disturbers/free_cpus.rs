@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use capbench_model::disturbers::Disturbers;
 use capbench_model::trial::{Cpus, TrialResult};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{CpuUse, Disturber};
 
 /// A CPU for each task. The tasks that shared a CPU share one again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct FreeCpus {
     /// For the generator.
     pub generator: u32,

@@ -11,7 +11,7 @@ pub use test_fact::{LossAtLoad, TestFact, Way};
 use crate::sustained::{is_explained_by_disturbance, is_higher};
 use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::search::SetUp;
 use super::{Finding, Found};
@@ -21,7 +21,7 @@ use crate::search::bound::Trials;
 use crate::search::{GoalResult, Reason, SearchOutcome, Status};
 
 /// A throughput, and a trial of another test that lost frames at or below it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Contradiction {
     /// The throughput, frames per second.
     pub throughput_pps: f64,
@@ -72,7 +72,7 @@ fn is_of_other_test(trial: &TrialResult, search: &SearchOutcome) -> bool {
 }
 
 /// The throughput of a set-up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Throughput {
     /// The set-up.
     pub set_up: SetUp,
@@ -83,16 +83,16 @@ pub struct Throughput {
 }
 
 /// What a search for the throughput found, frames per second.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum FoundThroughput {
     /// No load is known to be sustained.
     Nothing {
         /// Why.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Reason>,
         /// What limits the lowest load.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         limit: Option<Limit>,
     },
     /// A regular result.
@@ -105,7 +105,7 @@ pub enum FoundThroughput {
         /// The load that was sustained.
         pps: f64,
         /// Why no more is known.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Reason>,
     },
     /// The search did not settle it.
@@ -116,10 +116,10 @@ pub enum FoundThroughput {
 }
 
 /// The result of a test, and what it tested.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct TestResult {
     /// What it tested, if the tests of the run have several set-ups.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub set_up: Option<TestSetUp>,
     /// The result.
     pub fact: TestFact,
@@ -128,7 +128,7 @@ pub struct TestResult {
 }
 
 /// What a test tested.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct TestSetUp {
     /// The method.
     pub method: SavedMethod,
@@ -149,7 +149,7 @@ impl TestSetUp {
 }
 
 /// An answer to the question of a run of RFC 2544.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "a run has few of them")]
 pub enum Rfc2544Answer {

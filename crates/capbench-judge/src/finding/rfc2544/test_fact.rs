@@ -1,6 +1,6 @@
 //! The result of a test of RFC 2544, in the figures that a sentence about it needs, by the saved outcome.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::rfc2544::Found;
 use crate::rfc2544::back_to_back::BackToBackOutcome;
@@ -9,7 +9,7 @@ use crate::rfc2544::latency::LatencyOutcome;
 use crate::rfc2544::recovery::{Recovery, RecoveryOutcome};
 
 /// The result of a test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum TestFact {
     /// How long frames take.
@@ -34,7 +34,7 @@ pub enum TestFact {
         /// The maximum rate, frames per second.
         maximum_pps: f64,
         /// The lower load that lost the largest share of its frames; absent if none lost frames.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         worst: Option<LossAtLoad>,
     },
     /// Frames are lost at the highest load.
@@ -44,7 +44,7 @@ pub enum TestFact {
         /// The maximum rate, frames per second.
         maximum_pps: f64,
         /// The highest load that the generator reached and that lost nothing, in percent of the maximum rate.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         lossless_percent: Option<f64>,
     },
     /// The longest burst that loses nothing.
@@ -54,7 +54,7 @@ pub enum TestFact {
         /// The time that the buffers store, in seconds.
         buffer_s: f64,
         /// Why the result is not valid; absent if it is.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         invalid_because: Option<String>,
     },
     /// How long frames are still lost after an overload.
@@ -81,7 +81,7 @@ pub enum TestFact {
 }
 
 /// From where to where a latency is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
     /// From the planned send time to delivery.
@@ -93,7 +93,7 @@ pub enum Way {
 }
 
 /// The loss at a load.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LossAtLoad {
     /// The load, in percent of the maximum rate.
     pub load_percent: f64,

@@ -5,7 +5,7 @@ use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{SizeLabel, TrialResult};
 use capbench_statistics::by_key;
 use capbench_statistics::interval::Estimate;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::each_once;
 use crate::finding::{Finding, Found};
@@ -15,7 +15,7 @@ use crate::search::ranking::{self, FirstPlace, Repeated};
 use crate::search::{GoalResult, Held, Reason, SearchOutcome, Status};
 
 /// An answer to the question of a run of searches.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "a run has few of them")]
 pub enum SearchAnswer {
@@ -39,23 +39,23 @@ pub enum SearchAnswer {
 }
 
 /// What a search measured, as far as known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[schemars(rename = "SearchedSetUp")]
 pub struct SetUp {
     /// The method.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<SavedMethod>,
     /// The frame size.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_size: Option<SizeLabel>,
     /// The placement.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<SavedPlacement>,
     /// The work per packet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub work: Option<SavedWork>,
     /// The number of the search among those of this set-up, if there are several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nth: Option<u32>,
 }
 
@@ -78,7 +78,7 @@ impl SetUp {
 }
 
 /// The loads that methods of one set-up sustain by one goal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SustainedLoads {
     /// The share of frames that the goal allows to be lost.
     pub loss_ratio: f64,
@@ -87,17 +87,17 @@ pub struct SustainedLoads {
     /// The methods, highest first, at least one.
     pub methods: Vec<MethodLoad>,
     /// Whether repeated searches show that the first method sustains most; absent without them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_place: Option<FirstPlace>,
     /// Number of other set-ups.
     pub other_set_ups: usize,
 }
 
 /// The load that a method sustains.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MethodLoad {
     /// The method; absent if no trial was run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<SavedMethod>,
     /// What the search found.
     pub load: FoundLoad,
@@ -106,7 +106,7 @@ pub struct MethodLoad {
 }
 
 /// What a search found for a goal, frames per second.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum FoundLoad {
     /// A regular result.
@@ -145,10 +145,10 @@ pub enum FoundLoad {
         /// Seconds of trials at it.
         seconds: f64,
         /// A load that is not sustained; absent if none is known.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         upper_pps: Option<f64>,
         /// Why the search decided no load.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Reason>,
     },
     /// The lower bounds of several searches.
@@ -162,13 +162,13 @@ pub enum FoundLoad {
         /// Searches without a lower bound, which no figure includes.
         without: u32,
         /// Whether the interval ends at a load of a search without an upper bound, so that its true end can be higher.
-        #[serde(default)]
+        #[schemars(default)]
         is_end_open: bool,
     },
     /// No bound is known.
     Undecided {
         /// Why.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Reason>,
     },
 }
@@ -262,21 +262,21 @@ impl FoundLoad {
 }
 
 /// A limit, and the methods that it limits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LimitOfMethods {
     /// The limit.
     pub limit: Limit,
     /// The methods, each once; absent for a search without a trial.
     pub methods: Vec<Option<SavedMethod>>,
     /// How many of the searches of these methods it limits; absent in files of versions that did not count them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub searches: Option<LimitedSearches>,
     /// The trials of the upper bounds of the searches that it limits; of a search that sustains all that is sent, of its lower bound.
     pub trials: Vec<u32>,
 }
 
 /// Searches of methods, and those of them that one limit has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct LimitedSearches {
     /// Those that it limits.
     pub limited: u32,
@@ -285,17 +285,17 @@ pub struct LimitedSearches {
 }
 
 /// A goal with a bound, but without a regular result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct UnsettledGoal {
     /// The goal's name.
     pub goal: String,
     /// The set-up.
     pub set_up: SetUp,
     /// The load that is sustained at least, frames per second; absent if the result is not even that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub at_least_pps: Option<f64>,
     /// Why it is not settled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     /// The trials of the lower bound.
     pub trials: Vec<u32>,

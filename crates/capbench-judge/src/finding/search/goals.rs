@@ -1,7 +1,7 @@
 //! Facts about the goals of a search: what limits them, how far their bounds can be trusted, and the bounds.
 
 use capbench_statistics::by_key;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{SearchFinding, SetUp, each_once, of_one_search};
 use crate::finding::Found;
@@ -10,7 +10,7 @@ use crate::search::bound::Trials;
 use crate::search::{Backlogged, GoalResult, HighLoss, Losses, SearchOutcome, SoFar, Status};
 
 /// What one or several goals of a search show.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum GoalFact {
     /// What the upper bound lost, and what limits it.
@@ -32,7 +32,7 @@ pub enum GoalFact {
 }
 
 /// The losses of an upper bound.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GoalLosses {
     /// The intended load of the upper bound, frames per second.
     pub at_pps: f64,
@@ -45,7 +45,7 @@ pub struct GoalLosses {
 }
 
 /// Bounds that can differ by chance.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct BoundsByChance {
     /// High-loss trials at the lower bound.
     pub lower: HighLoss,
@@ -58,7 +58,7 @@ pub struct BoundsByChance {
 }
 
 /// Trials that the host disturbed, among all that decide the bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct DisturbedTrials {
     /// Disturbed trials.
     pub disturbed: usize,
@@ -67,7 +67,7 @@ pub struct DisturbedTrials {
 }
 
 /// Bounds of a target that requires less trial time than the goal.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CoarserBounds {
     /// Maximum trial time that decides a load, in seconds.
     pub seconds_per_load: f64,

@@ -16,7 +16,7 @@ pub use goals::{BoundsByChance, CoarserBounds, DisturbedTrials, GoalFact, GoalLo
 
 use capbench_model::saved::{SavedMethod, SavedPlacement};
 use capbench_model::trial::{Phase, SizeLabel, TrialResult};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Finding, Found, Subject};
 use crate::search::bound::Trials;
@@ -24,7 +24,7 @@ use crate::search::ranking::{self, Ranking, Repeated};
 use crate::search::{Buffered, End, Held, LossEvents, MaximumSource, Reason, SearchOutcome, Status};
 
 /// A fact about one search, or about several together. Loads are frames per second.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "a run has few of them")]
 pub enum SearchFinding {
@@ -57,7 +57,7 @@ pub enum SearchFinding {
         /// The highest load without a loss.
         strict_lossless: Held,
         /// If no load is without a loss: the lowest that was tried. Absent if trials are not saved.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         lowest_load: Option<LowestLoad>,
         /// The no-drop rate.
         ndr: Held,
@@ -124,13 +124,13 @@ pub enum SearchFinding {
 }
 
 /// A method in a ranking.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct RankedMethod {
     /// The method.
     pub method: SavedMethod,
     /// The median of the lower bounds of several searches, by which they are ordered; absent of a single one, and in files of versions
     /// that did not write it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub median_pps: Option<f64>,
     /// The lowest lower bound of its searches.
     pub least_pps: f64,
@@ -141,7 +141,7 @@ pub struct RankedMethod {
 }
 
 /// The lowest load of a search, of which a trial lost frames or has unsent ones.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LowestLoad {
     /// The load.
     pub pps: f64,
@@ -168,7 +168,7 @@ impl LowestLoad {
 }
 
 /// Searches of each method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct TooFewSearches {
     /// The searches of the method with the fewest.
     pub searches: usize,

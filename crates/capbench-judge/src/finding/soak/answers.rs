@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use capbench_model::ledger::LostAt;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{SizeLabel, TrialResult};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::kept_trials;
 use crate::finding::{Finding, Found};
@@ -13,13 +13,13 @@ use crate::soak::record::{Interval, LossEvent, SoakRecord};
 use crate::sustained::soak::SoakDoubts;
 
 /// An answer to the question of a soak.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum SoakAnswer {
     /// What was lost of what was sent.
     Loss {
         /// What was measured; absent without a trial.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         set_up: Option<SoakSetUp>,
         /// Lost frames.
         lost: u64,
@@ -32,7 +32,7 @@ pub enum SoakAnswer {
         /// Time of sending, in seconds.
         sending_s: f64,
         /// The planned time of sending, in seconds, if the soak was cut short.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         cut_from_s: Option<f64>,
     },
     /// When and where frames were lost.
@@ -42,24 +42,24 @@ pub enum SoakAnswer {
         /// All segments.
         segments: u64,
         /// Bursts of loss; absent if frames were not inspected one by one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         bursts: Option<u64>,
         /// The places with their lost frames, most first.
         places: Vec<LostAt>,
         /// The largest burst that is stored.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         largest: Option<LossEvent>,
     },
     /// Why the result does not show a sustained load.
     Doubts {
         /// Share of the intended frames that was not sent, if it matters.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         unsent_ratio: Option<f64>,
         /// Share of the sent frames that was delivered only because the generator pauses, if it matters.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         buffered_ratio: Option<f64>,
         /// Frames that no counter explains, unless there are none.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         unexplained: Option<i64>,
         /// Segments whose ledger contradicts itself.
         invalid_segments: u64,
@@ -67,7 +67,7 @@ pub enum SoakAnswer {
 }
 
 /// What a soak measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SoakSetUp {
     /// The method.
     pub method: SavedMethod,

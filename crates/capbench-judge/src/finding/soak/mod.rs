@@ -10,7 +10,7 @@ mod tests;
 
 pub use answers::{SoakAnswer, SoakSetUp, answers};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Finding, Found, OddFrames};
 use crate::soak::noise::NoisySegments;
@@ -19,7 +19,7 @@ use crate::sustained::soak::SoakDoubts;
 use capbench_model::noise::Noise;
 
 /// A fact about a soak.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum SoakFinding {
     /// The segment that lost most.

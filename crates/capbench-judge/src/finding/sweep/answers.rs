@@ -2,7 +2,7 @@
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::members_answer::{MembersAnswer, members_answers};
 use super::point::SweepPoint;
@@ -14,7 +14,7 @@ use crate::finding::{Finding, Found};
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, SweepScene, Swept, numbers};
 
 /// What answers the question of a run of sweeps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum SweepAnswer {
     /// How methods scale, or how many members a load needs.
@@ -34,7 +34,7 @@ pub enum SweepAnswer {
 }
 
 /// The longest bursts without loss of a method.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MethodBursts {
     /// The method.
     pub method: SavedMethod,
@@ -67,17 +67,17 @@ fn found(answer: SweepAnswer, trials: Vec<u32>) -> Found {
 }
 
 /// The points at which methods of a run keep up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct KeptUp {
     /// Placement and load, if all methods share them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_scene: Option<SweepScene>,
     /// The methods, those that keep up at most points first.
     pub methods: Vec<MethodKeepsUp>,
 }
 
 /// Where one method keeps up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MethodKeepsUp {
     /// The method.
     pub method: SavedMethod,
@@ -110,12 +110,12 @@ fn kept_up(sweeps: &[SweepOutcome], trials: &[TrialResult]) -> Option<Found> {
 }
 
 /// The highest rate that a method of a run reads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HighestRate {
     /// The method.
     pub method: SavedMethod,
     /// Its placement and load; absent if all methods of the run share them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scene: Option<SweepScene>,
     /// The point.
     pub point: SweepPoint,
@@ -128,7 +128,7 @@ pub struct HighestRate {
 }
 
 /// The loss at the highest rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum LossAtHighestRate {
     /// Frames were lost in most visits.

@@ -3,7 +3,7 @@
 
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::point::{SweepPoint, SweepSeries};
 use super::{SweepFinding, found};
@@ -15,40 +15,40 @@ use crate::sweep::outcome::{Reading, Series, Swept};
 use crate::thresholds::BUFFER_FOLLOWS_RING;
 
 /// The longest bursts without loss over the axis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LongestBursts {
     /// The method.
     pub series: SweepSeries,
     /// At the first point at which a burst was found; absent if none was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<BurstAtPoint>,
     /// At the last such point; absent if it is the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<BurstAtPoint>,
     /// Whether they grow with the ring; absent if the points are no rings, or do not show it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<BufferGrowth>,
     /// Searches that ended without a longest burst.
     pub without_burst: Vec<EndedSearches>,
 }
 
 /// The longest burst without loss at a point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct BurstAtPoint {
     /// The point.
     pub point: SweepPoint,
     /// Its mean length over the searches, in frames.
     pub mean_frames: f64,
     /// The standard deviation, in frames.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation_frames: Option<f64>,
     /// How long the buffer lasts, less what was delivered meanwhile, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub drain_corrected_buffer_s: Option<f64>,
 }
 
 /// Whether the buffer grows with the ring.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum BufferGrowth {
     /// At every step.
@@ -58,13 +58,13 @@ pub enum BufferGrowth {
         /// The ring.
         from: SweepPoint,
         /// What is full; absent if no counter reports it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         full: Option<FullResource>,
     },
 }
 
 /// What is full before the ring is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct FullResource {
     /// The resource.
     pub resource: Resource,
@@ -75,7 +75,7 @@ pub struct FullResource {
 }
 
 /// A resource that limits bursts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
     /// The link, the NIC or its driver.
@@ -91,14 +91,14 @@ pub enum Resource {
 }
 
 /// Searches for a burst with the same end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct EndedSearches {
     /// How they ended.
     pub end: BurstEnd,
     /// The points with such a search.
     pub points: Vec<SweepPoint>,
     /// The invalid trial that ended the first of them, if one did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub invalid: Option<InvalidTrial>,
 }
 

@@ -6,7 +6,7 @@ mod points;
 mod rings;
 
 use capbench_model::saved::SavedMethod;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::point::SweepPoint;
 use crate::finding::Found;
@@ -16,7 +16,7 @@ use crate::sweep::outcome::{SweepScene, Swept};
 use costs::Costs;
 
 /// The cheapest method at points in a row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CheapestAtPoints {
     /// Placement and load of the compared methods.
     pub scene: SweepScene,
@@ -29,12 +29,12 @@ pub struct CheapestAtPoints {
     /// Whether it is the only method that keeps up.
     pub is_only_one: bool,
     /// The weakest evidence that it is cheaper than the other methods.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
 }
 
 /// A method and its CPU time per packet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MethodCost {
     /// The method.
     pub method: SavedMethod,
@@ -45,7 +45,7 @@ pub struct MethodCost {
 }
 
 /// The cheapest pair of method and ring.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CheapestRing {
     /// Placement and load of the compared methods.
     pub scene: SweepScene,
@@ -54,17 +54,17 @@ pub struct CheapestRing {
     /// The cheapest of them.
     pub cheapest: RingCost,
     /// The weakest evidence that its method is cheaper than the others; absent if one cannot be distinguished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// Methods that cannot be distinguished from it.
     pub not_distinguished: Vec<SavedMethod>,
     /// The pair with the smallest ring of those that cost the same; absent if it is the cheapest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_alike: Option<RingCost>,
 }
 
 /// A method with a ring, and its CPU time per packet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct RingCost {
     /// The method.
     pub method: SavedMethod,

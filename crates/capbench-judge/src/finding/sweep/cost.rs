@@ -3,7 +3,7 @@
 
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::point::{SweepPoint, SweepSeries};
 use super::{SweepFinding, found};
@@ -15,7 +15,7 @@ use crate::sweep::regimes::{CostRegimes, Plateau, Regimes, cost_regimes};
 use crate::thresholds::{CHANGED_QUANTITY_FACTOR, MOVED_LOSS_SHARE};
 
 /// Points at which the kernel's receive work is the limit: they do not show the application's cost per packet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LimitedByKernel {
     /// The method.
     pub series: SweepSeries,
@@ -28,17 +28,17 @@ pub struct LimitedByKernel {
     /// The largest share of the sent frames that was lost at one of them.
     pub loss_ratio: f64,
     /// Where that point lost most frames; absent if no counter reports it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// The rate at which the application read there, in packets per second.
     pub read_pps: f64,
     /// The kernel's receive work there; absent if it is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelWork>,
 }
 
 /// The kernel's receive work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct KernelWork {
     /// For each frame that it lets through, nanoseconds.
     pub ns_per_packet: f64,
@@ -47,7 +47,7 @@ pub struct KernelWork {
 }
 
 /// The application is the limit, but the points show no cost per packet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct NoCost {
     /// The method.
     pub series: SweepSeries,
@@ -56,7 +56,7 @@ pub struct NoCost {
 }
 
 /// What a packet costs besides the work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PacketCost {
     /// The method.
     pub series: SweepSeries,
@@ -69,15 +69,15 @@ pub struct PacketCost {
     /// The change between every two neighbouring regimes.
     pub changes: Vec<CostChange>,
     /// How long a unit of work takes there; absent without a regime, and if work takes as long as requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slowed_work: Option<SlowedWork>,
     /// Whether others used the CPUs of most of these trials. They took a part of the wall time, so that a packet costs less.
-    #[serde(default)]
+    #[schemars(default)]
     pub is_upper_limit: bool,
 }
 
 /// The cost of a packet at a point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CostAtPoint {
     /// The point.
     pub point: SweepPoint,
@@ -86,7 +86,7 @@ pub struct CostAtPoint {
 }
 
 /// Points in a row at which a packet costs the same.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CostRegime {
     /// The first of them.
     pub from: SweepPoint,
@@ -101,7 +101,7 @@ pub struct CostRegime {
 }
 
 /// A change of the cost from one regime to the next, and what changes with it. This is a correlation, not a cause.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CostChange {
     /// The last point of the regime before.
     pub from: SweepPoint,
@@ -110,21 +110,21 @@ pub struct CostChange {
     /// Whether chance explains it.
     pub evidence: Evidence,
     /// Wake-ups of the application per packet, if they change notably.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub wakeups_per_packet: Option<BeforeAndAfter>,
     /// Frames that the application reads at a time, if they change notably.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub frames_per_batch: Option<BeforeAndAfter>,
     /// Share of the backlog in the loss, if it changes notably.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub backlog_share: Option<BeforeAndAfter>,
     /// Share of the ring or socket queue in the loss, if it changes notably.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ring_share: Option<BeforeAndAfter>,
 }
 
 /// A quantity in two neighbouring regimes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct BeforeAndAfter {
     /// In the first one.
     pub before: f64,
@@ -133,17 +133,17 @@ pub struct BeforeAndAfter {
 }
 
 /// Work that takes longer than alone, because the kernel works on the same CPU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SlowedWork {
     /// Time of a unit of work there, nanoseconds.
     pub unit_ns: f64,
     /// The application's part of the CPU; absent if the time of a unit alone is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub of_alone: Option<PartOfCpu>,
 }
 
 /// The part of a CPU that an application has.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PartOfCpu {
     /// Its share of the CPU's time.
     pub cpu_share: f64,

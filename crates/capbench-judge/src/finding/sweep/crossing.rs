@@ -4,7 +4,7 @@ use std::ptr;
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::point::{SweepPoint, SweepSeries};
 use super::{SweepFinding, found};
@@ -13,7 +13,7 @@ use crate::sweep::contrasts::{Evidence, Lead, LeadPoint, Leads};
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 
 /// A method that keeps up with more than another one, and further on with less.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Crossing {
     /// The method that is ahead first.
     pub series: SweepSeries,
@@ -30,12 +30,12 @@ pub struct Crossing {
     /// The larger share of sent frames that one of them lost at this point.
     pub loss_ratio: f64,
     /// The costs of both at this point; absent if one is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub costs: Option<CrossingCosts>,
 }
 
 /// The costs of two methods at the point at which one overtakes the other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CrossingCosts {
     /// Of the method that was ahead first.
     pub first: CostParts,
@@ -48,7 +48,7 @@ pub struct CrossingCosts {
 
 /// The two deciding costs: the kernel's, for every frame that arrives, and the application's, only for delivered frames. A ring
 /// reduces the latter and can raise the former.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CostParts {
     /// The kernel's time for a frame that arrives, nanoseconds.
     pub kernel_ns_per_packet: f64,

@@ -1,6 +1,6 @@
 //! The fact that more load delivers fewer packets along a sweep. [`crate::livelock`] decides it.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::point::{SweepPoint, SweepSeries};
 use super::{SweepFinding, found};
@@ -10,7 +10,7 @@ use crate::sweep::contrasts::Evidence;
 use crate::sweep::outcome::{Series, Swept, numbers};
 
 /// A higher load at which fewer packets are delivered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LivelockFound {
     /// The method.
     pub series: SweepSeries,

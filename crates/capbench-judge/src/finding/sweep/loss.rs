@@ -2,14 +2,14 @@
 //! readings.
 
 use capbench_model::places::Place;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::point::{SweepPoint, points_of};
 use crate::limit::Limit;
 use crate::sweep::outcome::{Reading, Swept};
 
 /// The loss at a point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LossAtPoint {
     /// The point.
     pub point: SweepPoint,
@@ -20,7 +20,7 @@ pub struct LossAtPoint {
 }
 
 /// The part of a loss at one place.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PlaceShare {
     /// The place.
     pub place: Place,
@@ -45,7 +45,7 @@ impl LossAtPoint {
 }
 
 /// A point at which the application reads frames more slowly than they arrive, and buffers hold the rest.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct BufferedAtPoint {
     /// The point.
     pub point: SweepPoint,
@@ -66,7 +66,7 @@ impl BufferedAtPoint {
 }
 
 /// Points without loss where buffers hide, for the length of a trial, that frames arrive faster than they are read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HiddenByBuffers {
     /// The points.
     pub points: Vec<SweepPoint>,
@@ -96,7 +96,7 @@ fn is_hidden(reading: &Reading) -> bool {
 }
 
 /// A limit, and the point from which on it is the limit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LimitFrom {
     /// The point.
     pub from: SweepPoint,

@@ -2,7 +2,7 @@
 
 use capbench_model::trial::TrialResult;
 use capbench_statistics::scalability::{ScalabilityFit, Unfit};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::point::{SweepPoint, SweepSeries};
 use super::stop_figures::{StopFigures, stop_figures};
@@ -13,7 +13,7 @@ use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 use crate::sweep::scaling::{Needed, Scaling, Stop};
 
 /// How the rate grows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MembersGrowth {
     /// The method.
     pub series: SweepSeries,
@@ -22,14 +22,14 @@ pub struct MembersGrowth {
     /// The rate with the number up to which it grows: the last number if it grows up to that.
     pub best: MembersRate,
     /// Where more members stop to bring more; absent if they do up to the last number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<MembersStop>,
     /// Numbers of members that were measured.
     pub numbers: usize,
 }
 
 /// The rate that a number of members reads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MembersRate {
     /// The number of members.
     pub point: SweepPoint,
@@ -38,7 +38,7 @@ pub struct MembersRate {
 }
 
 /// Where more members stop to bring more.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MembersStop {
     /// The next number of members.
     pub next: MembersRate,
@@ -47,7 +47,7 @@ pub struct MembersStop {
 }
 
 /// How many members a load needs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MembersNeeded {
     /// The method.
     pub series: SweepSeries,
@@ -56,21 +56,21 @@ pub struct MembersNeeded {
     /// The number.
     pub needed: Needed,
     /// A limit besides the members, which the law does not know; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "saved_names::optional")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "saved_names::optional")]
     #[schemars(with = "Option<saved_names::LimitName>")]
     pub other_limit: Option<Limit>,
 }
 
 /// The Universal Scalability Law through the rates of the members.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MembersLaw {
     /// The method.
     pub series: SweepSeries,
     /// The law; absent if none fits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub law: Option<ScalabilityFit>,
     /// Why there is no law.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub no_law_because: Option<Unfit>,
 }
 

@@ -2,7 +2,7 @@
 
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::members::{MembersRate, other_limit, reading_with, stop_cause};
 use super::series::{SeriesOfSweep, all_series};
@@ -11,7 +11,7 @@ use crate::sweep::outcome::{Reading, Series, SweepOutcome, Swept, numbers};
 use crate::sweep::scaling::{Needed, Scaling};
 
 /// How a method scales, or how many members its load needs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MembersAnswer {
     /// The method.
     pub method: SavedMethod,
@@ -24,7 +24,7 @@ pub struct MembersAnswer {
 }
 
 /// How a method scales. The first four are answers about a requested rate, the others about maximum load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Scales {
     /// This many members read the load.
@@ -37,13 +37,13 @@ pub enum Scales {
         /// Their number.
         members: u32,
         /// A limit besides the members.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         other_limit: Option<Limit>,
     },
     /// No number of members reads the load.
     NoNumberIsEnough {
         /// What stops them.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         limit: Option<Limit>,
     },
     /// No measured number reads the load.
@@ -51,7 +51,7 @@ pub enum Scales {
         /// What the last number reads.
         last: MembersRate,
         /// What stops them.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         limit: Option<Limit>,
     },
     /// The rate does not grow from one member to the next number.

@@ -30,7 +30,7 @@ pub mod stop_figures;
 pub use answers::{SweepAnswer, answers};
 
 use capbench_model::trial::TrialResult;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Finding, Found, Subject};
 use crate::sweep::Analysis;
@@ -39,7 +39,7 @@ use crate::sweep::outcome::{Series, SweepOutcome, SweepScene, Swept};
 use point::SweepSeries;
 
 /// A fact about a sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum SweepFinding {
     /// Loss begins at a point.
@@ -108,7 +108,7 @@ pub fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Found> {
 }
 
 /// One of Dain's effects, with the method that it is about.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct EffectFound {
     /// The method.
     pub series: SweepSeries,

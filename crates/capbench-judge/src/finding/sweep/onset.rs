@@ -14,7 +14,7 @@
 //! loss: only buffers prevent loss there, and a longer trial loses frames. Loss begins at a point where most visits fall short. Half of
 //! them are not enough (`falls_short` of keeps_up.rs).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::loss::{BufferedAtPoint, HiddenByBuffers, LimitFrom, LossAtPoint, hidden_by_buffers, limits};
 use super::point::{SweepPoint, SweepSeries, points_of};
@@ -25,30 +25,30 @@ use crate::sweep::keeps_up::{falls_short, first_lossy, is_kept_up_with, keeps_up
 use crate::sweep::outcome::{Reading, Series, Swept, numbers};
 
 /// Loss that begins at a point of an ordered axis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LossBegins {
     /// The method.
     pub series: SweepSeries,
     /// The last point before it at which the method keeps up, or at none the last without loss; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub keeps_up_to: Option<SweepPoint>,
     /// The first point at which the method does not keep up, if only buffers prevent loss there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_buffered: Option<BufferedAtPoint>,
     /// The first point with loss.
     pub first_loss: LossAtPoint,
     /// The last point; absent if it is the first one with loss.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<LastPoint>,
     /// Where loss ends again; absent if it does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ends: Option<LossEnds>,
     /// What limits the method, from which points on.
     pub limits: Vec<LimitFrom>,
 }
 
 /// The result at the last point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum LastPoint {
     /// Frames are lost.
@@ -60,49 +60,49 @@ pub enum LastPoint {
 }
 
 /// Where loss ends again, as it does when frames grow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LossEnds {
     /// The first point without loss.
     pub from: SweepPoint,
     /// The same point, if only buffers prevent loss there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub only_by_buffers: Option<BufferedAtPoint>,
     /// The first point from which on the method keeps up; absent if there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub keeps_up_from: Option<SweepPoint>,
 }
 
 /// Loss at points without an order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LossAtNamedPoints {
     /// The method.
     pub series: SweepSeries,
     /// The points with loss.
     pub lossy: Vec<LossAtPoint>,
     /// Points at which only buffers prevent loss.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<HiddenByBuffers>,
 }
 
 /// No loss at any point, or in at most half of the visits only.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HardlyAnyLoss {
     /// The method.
     pub series: SweepSeries,
     /// The points with loss in some visits.
     pub lossy: Vec<SweepPoint>,
     /// Where the generator is the limit; absent if it is at no point.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub generator_limits: Option<GeneratorLimits>,
     /// Points at which only buffers prevent loss.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<HiddenByBuffers>,
     /// What limits the method, from which points on.
     pub limits: Vec<LimitFrom>,
 }
 
 /// Where the generator is the limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GeneratorLimits {
     /// At every point.

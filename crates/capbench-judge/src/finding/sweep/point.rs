@@ -1,17 +1,17 @@
 //! How facts of a sweep name its points and its methods.
 
 use capbench_model::saved::SavedMethod;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::sweep::outcome::{Reading, Series, SweepOutcome, SweepScene};
 
 /// A point of a sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SweepPoint {
     /// Its index, from 0.
     pub index: usize,
     /// Its coordinate on the axis; absent for names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<f64>,
     /// Its name in reports.
     pub label: String,
@@ -41,7 +41,7 @@ pub(super) fn points_of<'r>(
 }
 
 /// A method over the axis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SweepSeries {
     /// The method.
     pub method: SavedMethod,

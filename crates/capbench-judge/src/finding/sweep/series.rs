@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::point::SweepPoint;
 use crate::sweep::keeps_up::{PointStatus, is_kept_up_with};
@@ -45,19 +45,19 @@ pub fn ranked<'r>(sweeps: &'r [SweepOutcome], trials: &[TrialResult]) -> Vec<Ser
 }
 
 /// Where a method keeps up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct KeepsUp {
     /// The points at which it neither loses frames nor only buffers them, and the load was sent.
     pub points: KeptPoints,
     /// Points at which it does not keep up in the median of the visits, but did in at least half of them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<SweepPoint>,
     /// Number of points without loss at which the generator did not send the load.
     pub unsent_points: usize,
 }
 
 /// Points at which a method keeps up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "keeps_up", rename_all = "snake_case")]
 pub enum KeptPoints {
     /// No point.
@@ -132,26 +132,26 @@ pub fn reads_most(series: &Series) -> Option<&Reading> {
 }
 
 /// The shortest and the longest burst without loss of a method over the axis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct BurstRange {
     /// The shortest of the points.
     pub shortest: MeanBurst,
     /// The longest; absent if only one point has a burst.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub longest: Option<MeanBurst>,
     /// Number of points at which none was found.
     pub points_without: usize,
 }
 
 /// The mean of the longest bursts without loss at a point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MeanBurst {
     /// The point.
     pub point: SweepPoint,
     /// Its length in frames.
     pub frames: f64,
     /// Its duration, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lasts_s: Option<f64>,
 }
 

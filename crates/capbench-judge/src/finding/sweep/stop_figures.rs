@@ -3,14 +3,14 @@
 use capbench_model::members::imbalance;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::limit::Limit;
 use crate::sweep::outcome::{Reading, Swept};
 use crate::sweep::scaling::Scaling;
 
 /// What stops more members from bringing more, with the figures that show it. A figure is absent if a trial does not know it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum StopFigures {
     /// Nothing: they read the whole load.
@@ -67,7 +67,7 @@ pub enum StopFigures {
 }
 
 /// Share of the time for which members are busy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MembersBusy {
     /// The idlest of them.
     pub idlest_ratio: Option<f64>,

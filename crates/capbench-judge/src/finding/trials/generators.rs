@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use capbench_model::trial::TrialResult;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{TrialFinding, found, numbers};
 use crate::finding::Found;
 
 /// How far apart generators began.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct StartSpread {
     /// The time between the first and the last beginning.
     pub ns: u64,
@@ -19,7 +19,7 @@ pub struct StartSpread {
 }
 
 /// Whose frames were lost, of several generators.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum LossesOfGenerators {
     /// Unknown, because the frames were not examined one by one.
@@ -34,7 +34,7 @@ pub enum LossesOfGenerators {
 }
 
 /// Lost frames of one generator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct LossOfGenerator {
     /// The location of its interface.
     pub location: String,

@@ -4,14 +4,14 @@ use capbench_model::members::{FanoutMode, Member, Members, imbalance};
 use capbench_model::saved::SavedMethod;
 use capbench_model::trial::TrialResult;
 use capbench_statistics::by_key;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{TrialFinding, found, numbers};
 use crate::finding::Found;
 use crate::thresholds::EQUAL_MEMBER_SHARES;
 
 /// How evenly members shared the frames.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "known", rename_all = "snake_case")]
 pub enum SharesOfMembers {
     /// They got equal shares.
@@ -21,13 +21,13 @@ pub enum SharesOfMembers {
         /// By which share of an equal share the busiest member got more.
         busiest_excess_ratio: f64,
         /// Why, if the frames show it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         cause: Option<UnequalBecause>,
     },
 }
 
 /// Why one member got more than others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnequalBecause {
     /// All frames are of one flow.

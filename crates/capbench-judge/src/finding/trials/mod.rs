@@ -23,14 +23,14 @@ use capbench_model::placement::LoadDepends;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
 use capbench_model::trial::{Livelock, SizeLabel, TrialResult};
 use capbench_statistics::by_key;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use self::generators::{LossesOfGenerators, StartSpread};
 use self::members::SharesOfMembers;
 use super::{Finding, Found, OddFrames, loss_pattern};
 
 /// What trials show.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum TrialFinding {
     /// Trials are invalid for this reason.
@@ -65,7 +65,7 @@ pub enum TrialFinding {
         /// The largest number of generators.
         generators: u32,
         /// How far apart they began, in the worst trial; absent if unknown.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         start_spread: Option<StartSpread>,
         /// Whose frames were lost.
         losses: LossesOfGenerators,
@@ -79,7 +79,7 @@ pub enum TrialFinding {
         /// How evenly they shared them, in the worst trial.
         shares: SharesOfMembers,
         /// Whether flows stayed together, in the worst trial; absent if frames were not examined one by one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         flow_sharing: Option<FlowSharing>,
     },
     /// A set-up delivers less at a higher load.
@@ -139,7 +139,7 @@ pub enum TrialFinding {
 }
 
 /// Where the packets of all trials are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Account {
     /// Trials of the run.
     pub trials: u32,
@@ -154,7 +154,7 @@ pub struct Account {
 }
 
 /// The trial of a set-up in livelock that delivered least.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LivelockedTrial {
     /// The trial that delivered least.
     pub trial: u32,
@@ -175,23 +175,23 @@ pub struct LivelockedTrial {
 }
 
 /// Sums of what a program reports of its trials, next to what was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ReportSums {
     /// The program.
     pub method: SavedMethod,
     /// How many trials it reported.
     pub trials: u32,
     /// Frames that it reports as captured; absent if it did not report it of each trial, as the next three.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub captured: Option<u64>,
     /// Frames that it reports as received.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<u64>,
     /// Frames that it reports as dropped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped: Option<u64>,
     /// Frames in its capture files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub in_files: Option<u64>,
     /// Frames of its trials that were delivered.
     pub delivered: u64,
@@ -200,7 +200,7 @@ pub struct ReportSums {
 }
 
 /// A CPU that stalled.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct StalledCpu {
     /// The CPU.
     pub cpu: u32,
@@ -213,12 +213,12 @@ pub struct StalledCpu {
     /// Largest lower bound of a stall.
     pub at_least_ns: u64,
     /// Frames lost in the softirq backlog meanwhile; absent if none was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_meanwhile: Option<LostMeanwhile>,
 }
 
 /// Losses of trials that lost most of their frames in the softirq backlog, while a CPU stalled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct LostMeanwhile {
     /// Frames that these trials lost.
     pub lost_frames: u64,
@@ -227,7 +227,7 @@ pub struct LostMeanwhile {
 }
 
 /// A discarded attempt at a trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Attempt {
     /// Its number.
     pub trial: u32,

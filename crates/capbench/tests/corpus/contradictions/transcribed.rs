@@ -1,10 +1,14 @@
 //! Facts that earlier versions found, transcribed, with the saved trials of their runs: each is contradicted, and found to be.
 
-use serde_json::{Value, json};
-
 use super::{in_fact, limits};
 use crate::answers::results_of;
-use crate::imports::{Fact, Finding, Limit, Results, TrialResult};
+use crate::imports::{
+    BenchFinding, BenchVerdict, Certainty, ComparedMethods, ComparedTime, ComparisonFinding,
+    ComparisonOutcome, Fact, FigureCounts, Finding, FoundLoad, Held, KeepsUp, KeptPoints, KeptUp, Limit,
+    LimitOfMethods, MembersGrowth, MembersRate, MembersStop, MethodKeepsUp, MethodLoad, NsRange, Results,
+    Rivals, SavedMethod, SearchAnswer, SearchFinding, SearchedSetUp, SizeLabel, StopFigures, SustainedLoads,
+    SustainedRate, SweepAnswer, SweepFinding, SweepPoint, SweepScene, SweepSeries, TrialResult,
+};
 
 /// A fact of an earlier version, with the trials that it named.
 struct Transcribed {
@@ -12,37 +16,53 @@ struct Transcribed {
     run: &'static str,
     /// What the version said.
     text: &'static str,
-    fact: Value,
+    fact: Fact,
     trials: Vec<u32>,
     /// A part of what contradicts it.
     contradiction: &'static str,
 }
 
 /// The contradictions of a transcribed fact.
-fn contradictions(transcribed: &Transcribed, results: &Results) -> Vec<String> {
-    let fact: Fact = serde_json::from_value(transcribed.fact.clone()).expect("it is a fact");
+fn contradictions(Transcribed { text, fact, trials, .. }: &Transcribed, results: &Results) -> Vec<String> {
     let finding = Finding {
         scene: None,
         subject: None,
-        text: transcribed.text.into(),
+        text: (*text).into(),
         fact: Some(fact.clone()),
-        trials: transcribed.trials.clone(),
+        trials: trials.clone(),
     };
-    in_fact(&fact, &finding, results)
+    in_fact(fact, &finding, results)
 }
 
-/// A point of a sweep of work.
-fn work_point(index: usize, ns: u32) -> Value {
-    json!({"index": index, "at": f64::from(ns), "label": format!("work ns:{ns}")})
+fn methods(names: &[&str]) -> Vec<SavedMethod> {
+    names.iter().map(|name| SavedMethod::from(*name)).collect()
 }
 
 /// The set-up of the searches of the shared host.
-fn searched(method: Option<&str>) -> Value {
-    let mut set_up = json!({"frame_size": 64, "placement": "same", "work": "none"});
-    if let Some(method) = method {
-        set_up["method"] = json!(method);
+fn searched(method: Option<&str>) -> SearchedSetUp {
+    SearchedSetUp {
+        method: method.map(SavedMethod::from),
+        frame_size: Some(SizeLabel::Octets(64)),
+        placement: Some("same".into()),
+        work: Some("none".into()),
+        nth: None,
     }
-    set_up
+}
+
+/// What methods were said to sustain.
+fn sustained(loads: &[(&str, FoundLoad)]) -> Fact {
+    let load_of = |(method, load): &(&str, FoundLoad)| MethodLoad {
+        method: Some(SavedMethod::from(*method)),
+        load: load.clone(),
+        trials: Vec::new(),
+    };
+    Fact::SearchAnswer(SearchAnswer::Sustained(SustainedLoads {
+        loss_ratio: 0.0,
+        set_up: searched(None),
+        methods: loads.iter().map(load_of).collect(),
+        first_place: None,
+        other_set_ups: 0,
+    }))
 }
 
 fn of_searches() -> Vec<Transcribed> {
@@ -50,34 +70,36 @@ fn of_searches() -> Vec<Transcribed> {
         554, 556, 557, 559, 560, 563, 564, 565, 567, 571, 572, 573, 574, 576, 578, 579, 580, 582, 583, 585,
         587,
     ];
-    let backlog = json!({"what": "backlog"});
+    let none = |goal: &str| Held {
+        by: goal.into(),
+        pps: None,
+        at_least: false,
+        upper_pps: None,
+        seconds: 0.0,
+        trials: Vec::new(),
+    };
     vec![
         Transcribed {
             run: "measured/26-search",
             text: "libpcap sustains 779,333 packets/s (without loss, 64-byte frames, placement same); packet-v3 at least 655,179 \
                    packets/s.",
-            fact: json!({
-                "about": "search_answer", "what": "sustained", "loss_ratio": 0.0, "set_up": searched(None), "other_set_ups": 0,
-                "methods": [
-                    {"method": "libpcap", "load": {"known": "regular", "pps": 779_333.0}, "trials": []},
-                    {"method": "packet-v3", "load": {"known": "at_least", "pps": 655_179.0}, "trials": []},
-                ],
-            }),
+            fact: sustained(&[
+                ("libpcap", FoundLoad::Regular { pps: 779_333.0 }),
+                ("packet-v3", FoundLoad::AtLeast { pps: 655_179.0 }),
+            ]),
             trials: Vec::new(),
             contradiction: "libpcap is one of 6 searches",
         },
         Transcribed {
             run: "measured/25-search",
             text: "no trial sent and delivered every frame, not even at 170,957 packets/s",
-            fact: json!({
-                "about": "search", "what": "numbers", "set_up": searched(Some("packet-v3")),
-                "strict_lossless": {
-                    "by": "strict", "pps": null, "at_least": false, "upper_pps": 170_957.240_309_657_33, "seconds": 0.0,
-                    "trials": [],
-                },
-                "ndr": {"by": "ndr", "pps": null, "at_least": false, "seconds": 0.0, "trials": []},
-                "pdr": {"by": "pdr", "pps": null, "at_least": false, "seconds": 0.0, "trials": []},
-                "loss_events": null,
+            fact: Fact::Search(SearchFinding::Numbers {
+                set_up: searched(Some("packet-v3")),
+                strict_lossless: Held { upper_pps: Some(170_957.240_309_657_33), ..none("strict") },
+                lowest_load: None,
+                ndr: none("ndr"),
+                pdr: none("pdr"),
+                loss_events: None,
             }),
             trials: vec![84, 85, 86, 87],
             contradiction: "3 of 4 trials at 170957",
@@ -85,9 +107,13 @@ fn of_searches() -> Vec<Transcribed> {
         Transcribed {
             run: "measured/25-search",
             text: "Limited by the kernel's receive work: frames arrive faster than the kernel processes them (packet-v3).",
-            fact: json!({
-                "about": "search_answer", "what": "limits",
-                "limits": [{"limit": backlog, "methods": ["packet-v3"], "trials": upper_of_pdr.clone()}],
+            fact: Fact::SearchAnswer(SearchAnswer::Limits {
+                limits: vec![LimitOfMethods {
+                    limit: Limit::Backlog,
+                    methods: vec![Some("packet-v3".into())],
+                    searches: None,
+                    trials: upper_of_pdr.clone(),
+                }],
             }),
             trials: upper_of_pdr,
             contradiction: "17 of 21 trials have unsent frames, and the median loss is 0",
@@ -96,10 +122,7 @@ fn of_searches() -> Vec<Transcribed> {
             run: "measured/27-search",
             text: "It is not decided what packet-v3 sustains (without loss, 64-byte frames, placement same): the time allowed was \
                    used up.",
-            fact: json!({
-                "about": "search_answer", "what": "sustained", "loss_ratio": 0.0, "set_up": searched(None), "other_set_ups": 0,
-                "methods": [{"method": "packet-v3", "load": {"known": "undecided"}, "trials": []}],
-            }),
+            fact: sustained(&[("packet-v3", FoundLoad::Undecided { reason: None })]),
             trials: Vec::new(),
             contradiction: "packets/s had no loss",
         },
@@ -107,16 +130,20 @@ fn of_searches() -> Vec<Transcribed> {
 }
 
 fn of_benches_and_comparisons() -> Vec<Transcribed> {
+    let of_all = NsRange { low_ns: 13.0, high_ns: 2742.0 };
     vec![
         Transcribed {
             run: "measured/19-bench",
             text: "At 304,470 packets/s packet-v3, libpcap, recv and packet-v2 need the least application CPU time, 13 to 2,742 ns \
                    per packet; packet-v2 needs the most, 13 to 2,742 ns.",
-            fact: json!({
-                "about": "bench", "what": "costs_differ", "time": "application", "at_pps": 304_470.0,
-                "cheapest": ["packet-v3", "libpcap", "recv", "packet-v2"],
-                "cheapest_time": {"low_ns": 13.0, "high_ns": 2742.0},
-                "dearest": "packet-v2", "dearest_time": {"low_ns": 13.0, "high_ns": 2742.0},
+            fact: Fact::Bench(BenchFinding::CostsDiffer {
+                time: ComparedTime::Application,
+                at_pps: Some(304_470.0),
+                cheapest: methods(&["packet-v3", "libpcap", "recv", "packet-v2"]),
+                cheapest_time: of_all,
+                undecided: Vec::new(),
+                dearest: "packet-v2".into(),
+                dearest_time: of_all,
             }),
             trials: Vec::new(),
             contradiction: "packet-v2 has the least and the most",
@@ -125,11 +152,17 @@ fn of_benches_and_comparisons() -> Vec<Transcribed> {
             run: "measured/05-bench",
             text: "Not decided; use libpcap meanwhile: it sustains 50,000 packets/s without loss; cmd:pyraw and cmd:scapy may \
                    sustain it, too.",
-            fact: json!({
-                "about": "bench", "what": "verdict", "verdict": "use_meanwhile", "method": "libpcap",
-                "sustains": {"known": "asked", "pps": 50_000.0}, "without_pauses": false,
-                "rivals": {"by": "cost", "may_cost_less": [], "may_sustain_it": ["cmd:pyraw", "cmd:scapy"]},
-            }),
+            fact: Fact::Bench(BenchFinding::Verdict(BenchVerdict::UseMeanwhile {
+                method: "libpcap".into(),
+                sustains: SustainedRate::Asked { pps: 50_000.0 },
+                without_pauses: false,
+                app_time: None,
+                rivals: Rivals::Cost {
+                    may_cost_less: Vec::new(),
+                    may_sustain_it: methods(&["cmd:pyraw", "cmd:scapy"]),
+                },
+                worse: Vec::new(),
+            })),
             trials: vec![2, 5, 7],
             contradiction: "cmd:scapy may sustain it, but captured up to 4.4 %",
         },
@@ -137,14 +170,22 @@ fn of_benches_and_comparisons() -> Vec<Transcribed> {
             run: "measured/17-bench",
             text: "packet-v3 against libpcap: No regression shown: 1 figure is not worse; 3 show no difference, but may be worse; 5 \
                    have too few trials. More trials (`--visits 8` in both runs) decide.",
-            fact: json!({
-                "about": "comparison", "what": "of_methods",
-                "compared": [{
-                    "then": "libpcap", "now": "packet-v3",
-                    "outcome": {
-                        "known": "judged", "worse": 0, "better": 0, "below_threshold": 0, "not_worse": 1, "may_be_worse": 3,
-                        "too_few_trials": 5, "more_trials_decide": true, "visits": 8,
-                    },
+            fact: Fact::Comparison(ComparisonFinding::OfMethods {
+                compared: vec![ComparedMethods {
+                    then: "libpcap".into(),
+                    now: "packet-v3".into(),
+                    outcome: ComparisonOutcome::Judged(FigureCounts {
+                        worse: 0,
+                        better: 0,
+                        below_threshold: 0,
+                        not_worse: 1,
+                        may_be_worse: 3,
+                        too_few_trials: 5,
+                        more_trials_decide: true,
+                        visits: Some(8),
+                        is_one_run: false,
+                    }),
+                    answers: Vec::new(),
                 }],
             }),
             trials: Vec::new(),
@@ -153,39 +194,55 @@ fn of_benches_and_comparisons() -> Vec<Transcribed> {
     ]
 }
 
+/// The placement of the sweeps, and their load.
+fn scene(load: &str) -> SweepScene {
+    SweepScene { placement: Some("same".into()), load: Some(load.into()) }
+}
+
+/// A point of a sweep of work.
+fn work_point(index: usize, ns: u32) -> SweepPoint {
+    SweepPoint { index, at: Some(ns.into()), label: format!("work ns:{ns}") }
+}
+
+/// What members were said to read.
+fn rate(index: usize, label: &str, pps: f64) -> MembersRate {
+    MembersRate { point: SweepPoint { index, at: Some(index as f64 + 1.0), label: label.into() }, pps }
+}
+
 fn of_sweeps() -> Vec<Transcribed> {
-    let scene = json!({"placement": "same", "load": "100,000 packets/s"});
     vec![
         Transcribed {
             run: "measured/29-sweep",
             text: "libpcap keeps up only at work ns:0, work ns:4000.",
-            fact: json!({
-                "about": "sweep_answer", "what": "keeps_up", "shared_scene": scene,
-                "methods": [{
-                    "method": "libpcap", "scene": scene,
-                    "keeps_up": {
-                        "points": {"keeps_up": "only", "points": [work_point(0, 0), work_point(2, 4000)]},
-                        "unsent_points": 0,
+            fact: Fact::SweepAnswer(Box::new(SweepAnswer::KeepsUp(KeptUp {
+                shared_scene: Some(scene("100,000 packets/s")),
+                methods: vec![MethodKeepsUp {
+                    method: "libpcap".into(),
+                    scene: scene("100,000 packets/s"),
+                    keeps_up: KeepsUp {
+                        points: KeptPoints::Only { points: vec![work_point(0, 0), work_point(2, 4000)] },
+                        open: Vec::new(),
+                        unsent_points: 0,
                     },
-                    "trials": [],
+                    trials: Vec::new(),
                 }],
-            }),
+            }))),
             trials: Vec::new(),
             contradiction: "point 1 is not kept, but 1 of 2 trials fail",
         },
         Transcribed {
             run: "measured/30-sweep",
             text: "The generator is the limit: it sends 499,717 packets/s, of which they read all.",
-            fact: json!({
-                "about": "sweep", "what": "members_growth", "numbers": 2,
-                "series": {"method": "packet-v3", "scene": {"placement": "same", "load": "500,000 packets/s"}},
-                "first": {"point": {"index": 0, "at": 1.0, "label": "1 member"}, "pps": 488_121.0},
-                "best": {"point": {"index": 0, "at": 1.0, "label": "1 member"}, "pps": 488_121.0},
-                "stop": {
-                    "next": {"point": {"index": 1, "at": 2.0, "label": "2 members"}, "pps": 498_433.0},
-                    "cause": {"what": "generator", "offered_pps": 499_717.0, "busiest_ratio": null},
-                },
-            }),
+            fact: Fact::Sweep(Box::new(SweepFinding::MembersGrowth(MembersGrowth {
+                series: SweepSeries { method: "packet-v3".into(), scene: scene("500,000 packets/s") },
+                first: rate(0, "1 member", 488_121.0),
+                best: rate(0, "1 member", 488_121.0),
+                stop: Some(MembersStop {
+                    next: rate(1, "2 members", 498_433.0),
+                    cause: StopFigures::Generator { offered_pps: 499_717.0, busiest_ratio: None },
+                }),
+                numbers: 2,
+            }))),
             trials: vec![1, 3, 7, 9],
             contradiction: "limited by Generator, which they read, but 2 members lost",
         },
@@ -217,10 +274,16 @@ fn a_rate_of_a_lossy_trial_is_not_sustained() {
     let transcribed = |pps: f64| Transcribed {
         run: "by hand",
         text: "lossless up to ≥ 196,273",
-        fact: json!({
-            "about": "bench", "what": "verdict", "verdict": "use", "method": "packet-v3", "certainty": "likely",
-            "sustains": {"known": "at_least", "pps": pps}, "without_pauses": false, "equal": [],
-        }),
+        fact: Fact::Bench(BenchFinding::Verdict(BenchVerdict::Use {
+            method: "packet-v3".into(),
+            certainty: Certainty::Likely,
+            sustains: SustainedRate::AtLeast { pps },
+            without_pauses: false,
+            app_time: None,
+            equal: Vec::new(),
+            may_be_as_good: Vec::new(),
+            worse: Vec::new(),
+        })),
         trials: results.trials.iter().map(|trial| trial.number).collect(),
         contradiction: "",
     };
