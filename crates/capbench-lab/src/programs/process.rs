@@ -1,7 +1,7 @@
 //! Starts a program for a trial, and ends it and all processes that it started.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -33,7 +33,8 @@ pub(super) struct Process {
     child: Child,
     id: ProcessId,
     mark: String,
-    guard: Option<Child>,
+    /// Ended when its processes are.
+    _guard: Guard,
     status: Option<ExitStatus>,
     /// Whether a check has shown that none of its processes is left.
     is_cleared: bool,
@@ -92,13 +93,15 @@ impl Process {
             .stdin(copy(&null)?)
             .stdout(out)
             .stderr(errors);
+        // First: this process can be killed as soon as the program runs.
+        let mut guard = Guard::start(&mark, directory, &null)?;
         let child = lead_own_session(&mut command)
             .spawn()
             .map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
         let id = ProcessId::new(child.id()).expect("the number of a process that was just started");
-        let mut process = Self { child, id, mark, guard: None, status: None, is_cleared: false };
-        process.guard = Some(guard(&process, directory, &null)?);
-        Ok(process)
+        let told = guard.tell(id);
+        let process = Self { child, id, mark, _guard: guard, status: None, is_cleared: false };
+        told.map(|()| process)
     }
 
     pub(super) fn members(&self) -> Vec<Member> {
@@ -191,36 +194,55 @@ impl Drop for Process {
             // The child is ours, and was killed.
             let _ = self.child.wait();
         }
-        if let Some(guard) = &mut self.guard {
-            let _ = guard.kill();
-            let _ = guard.wait();
-        }
     }
 }
 
-/// Script of the guard. Its arguments are the leader of the program's group, the program's directory and its mark.
+/// Script of the guard. Its arguments are the program's directory and its mark; its first line is the leader of the program's group.
 ///
 /// `read` ends when the other end of the pipe is closed: the kernel does that however this process ends. Without -s, dash parses
-/// "--" as a number. Processes that left the group are found by their mark, repeatedly: one may have started another in the
-/// meantime, and a killed one needs a moment to disappear.
+/// "--" as a number. Processes that left the group, and all where this process ended before it wrote the line, are found by their
+/// mark, repeatedly: one may have started another in the meantime, and a killed one needs a moment to disappear.
 const GUARD: &str = include_str!("guard.sh");
 
 /// A shell that waits for the end of this process, then kills the program with all processes that it started, and removes its
 /// directory. The kernel itself ends the program with the thread that started it, but not the program's own children.
-fn guard(process: &Process, directory: &Path, null: &File) -> Result<Child, String> {
-    Command::new(SHELL)
-        .args(["-c", GUARD, "capbench-guard", &process.id.to_string()])
-        .arg(directory)
-        .arg(format!("{MARK}={}", process.mark))
-        .stdin(Stdio::piped())
-        .stdout(copy(null)?)
-        .stderr(copy(null)?)
-        // No signal from the terminal may end it first.
-        .process_group(0)
-        .spawn()
-        .map_err(|error| {
-            format!("the guard that would end it with capbench, {SHELL}, cannot be started: {error}")
+#[derive(Debug)]
+struct Guard(Child);
+
+impl Guard {
+    fn start(mark: &str, directory: &Path, null: &File) -> Result<Self, String> {
+        Command::new(SHELL)
+            .args(["-c", GUARD, "capbench-guard"])
+            .arg(directory)
+            .arg(format!("{MARK}={mark}"))
+            .stdin(Stdio::piped())
+            .stdout(copy(null)?)
+            .stderr(copy(null)?)
+            // No signal from the terminal may end it first.
+            .process_group(0)
+            .spawn()
+            .map(Self)
+            .map_err(|error| {
+                format!("the guard that would end it with capbench, {SHELL}, cannot be started: {error}")
+            })
+    }
+
+    /// Tells it the leader of the program's group.
+    fn tell(&mut self, leader: ProcessId) -> Result<(), String> {
+        let mut pipe = self.0.stdin.as_ref().expect("it was asked for");
+        // In one piece: the guard reads all of it, or nothing.
+        pipe.write_all(format!("{leader}\n").as_bytes()).map_err(|error| {
+            format!("the guard that would end it with capbench, {SHELL}, has ended: {error}")
         })
+    }
+}
+
+/// Nothing is left to be ended.
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// A duplicate of the file for another process.
@@ -239,9 +261,27 @@ pub(super) fn describe(status: ExitStatus) -> String {
 
 #[cfg(test)]
 mod tests {
-    use capbench_testing::Scratch;
+    use std::fs::{File, create_dir};
+    use std::process::{Command, Stdio};
 
-    use super::{Output, Process};
+    use capbench_testing::{Scratch, network::eventually};
+
+    use super::{Guard, MARK, NULL, Output, Process};
+
+    /// The process that starts a program is killed before the guard knows the program's number.
+    #[test]
+    fn a_guard_that_knows_only_the_mark_ends_the_program() {
+        let folder = Scratch::new();
+        let directory = folder.file("of-the-program");
+        create_dir(&directory).unwrap();
+        let mark = format!("{}.of-this-test", std::process::id());
+        let mut guard = Guard::start(&mark, &directory, &File::open(NULL).unwrap()).unwrap();
+        let mut program =
+            Command::new("sleep").arg("1000").env(MARK, &mark).stdin(Stdio::null()).spawn().unwrap();
+        guard.0.stdin.take();
+        let mut has_ended = || program.try_wait().unwrap().is_some();
+        eventually("both are gone", || has_ended() && !directory.exists());
+    }
 
     #[test]
     fn what_fails_at_a_start_is_named() {
