@@ -56,22 +56,20 @@ impl<'ast> Visit<'ast> for Texts {
     }
 }
 
-/// Whether it is both written and read, by its members.
+/// Whether it is written by its members.
 fn is_saved(attributes: &[Attribute]) -> bool {
-    let mut has = [false; 2];
+    let mut is_written = false;
     for attribute in attributes {
         let syn::Meta::List(list) = &attribute.meta else { continue };
         let text = list.tokens.to_string();
-        if attribute.path().is_ident("derive") {
-            has[0] |= text.contains("Serialize");
-            has[1] |= text.contains("Deserialize");
-        }
+        let mut words = text.split(|letter: char| !letter.is_alphanumeric());
+        is_written |= attribute.path().is_ident("derive") && words.any(|word| word == "Serialize");
         // Its text is read and written by its FromStr and Display.
         if attribute.path().is_ident("serde") && text.contains("into = \"String\"") {
             return false;
         }
     }
-    has == [true; 2]
+    is_written
 }
 
 /// A String or Cow, or an Option, Vec, set or map of them.

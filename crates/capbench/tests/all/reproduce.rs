@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use capbench_judge::finding::Finding as Fact;
-use capbench_judge::finding::reproduction::ReproductionFinding;
-use capbench_judge::reproduction::Answer;
-use capbench_results::{Finding, Results};
+use capbench_results::Results;
+use serde_json::Value;
 
 use crate::support::{HOST, Running, capbench, eventually, run, scratch_of_root};
 
@@ -34,15 +32,13 @@ fn root_a_publication_is_run_again_beside_its_table() {
     assert_eq!((reproduction.key.as_str(), reproduction.complete), ("loke-2011", true));
     // Three methods, and three times as many visits.
     assert_eq!(reproduction.trials.len(), 27);
-    let is_not_testable = |finding: &Finding| {
-        matches!(
-            &finding.fact,
-            Some(Fact::Reproduction(ReproductionFinding::Claim { answer: Answer::NotTestable, publication, .. }))
-                if publication == "loke-2011"
-        )
+    let file: Value = serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap();
+    let findings = file["findings"].as_array().unwrap();
+    let is_not_testable = |finding: &Value| {
+        finding["fact"]["answer"] == "not_testable" && finding["fact"]["publication"] == "loke-2011"
     };
-    assert!(results.findings.iter().any(is_not_testable), "{:?}", results.findings);
-    assert!(results.findings.iter().any(|finding| finding.scene.as_deref() == Some("loke-2011")));
+    assert!(findings.iter().any(is_not_testable), "{findings:?}");
+    assert!(findings.iter().any(|finding| finding["scene"] == "loke-2011"));
 }
 
 #[test]
