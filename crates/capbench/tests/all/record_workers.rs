@@ -59,7 +59,7 @@ fn root_workers_record_every_frame_once() {
         let read = File::read(&file, 7, None, None);
         assert!(read.sequences().into_iter().eq(0..FRAMES), "{arguments}: {ended:#?}");
         assert!(!read.ends_early && read.dropped() == 0, "{arguments}");
-        assert_eq!(counted_by_others(&file), [FRAMES; 3], "{arguments}");
+        assert_eq!(counted_by_others(&file), [FRAMES; 2], "{arguments}");
         let interface = &document["interfaces"][0];
         assert_accounted(interface, FRAMES);
         let count = if workers == PATIENT { 2 } else { 1 };

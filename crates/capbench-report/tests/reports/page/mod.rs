@@ -4,6 +4,8 @@ mod browser;
 mod demo;
 mod tab;
 
+use std::mem::discriminant;
+
 use super::runs;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use capbench_model::noise::Noise;
@@ -544,11 +546,16 @@ fn pages_of_runs_begin_with_the_verdict_and_their_charts_can_be_read_and_switche
         // Its tables stay folded: thousands of rows would be laid out again with every step of a chart.
         let Some(mut tab) = Tab::open(&html(&report)) else { return };
         assert_eq!(tab.text("document.querySelector('#verdict').textContent"), report.verdict.text, "{name}");
-        let charts: Vec<&Chart> = report.charts().filter(|chart| !chart.kind.has_rows()).collect();
-        assert!(!charts.is_empty(), "{name}");
-        for chart in charts {
-            check_chart(&mut tab, &format!("{name}: {}", chart.title), chart);
+        // Of charts that the page's script draws and reads alike, the first.
+        let mut checked = Vec::new();
+        for chart in report.charts().filter(|chart| !chart.kind.has_rows()) {
+            let alike = (chart.kind, chart.series.len(), discriminant(&chart.x.scale));
+            if !checked.contains(&alike) {
+                checked.push(alike);
+                check_chart(&mut tab, &format!("{name}: {}", chart.title), chart);
+            }
         }
+        assert!(!checked.is_empty(), "{name}");
         assert_eq!(tab.errors(), [""; 0], "{name}");
         assert_eq!(tab.requests(), [tab.address.clone()], "{name}");
     }
@@ -640,7 +647,8 @@ fn charts_of_little_or_odd_data_are_drawn() {
     let mut report = demo::report(5);
     let odd = OddCharts { like: report.sections[0].charts[0].clone() };
     report.sections[0].charts = odd.all();
-    let Some(mut tab) = open(&report) else { return };
+    // Folded tables are not laid out again with every step.
+    let Some(mut tab) = Tab::open(&html(&report)) else { return };
     for window_width in [1280, 390] {
         tab.size(window_width, 900);
         for chart in &report.sections[0].charts {
@@ -650,7 +658,7 @@ fn charts_of_little_or_odd_data_are_drawn() {
             tab.move_mouse(left + width / 2.0, top + height / 2.0);
             focus(&mut tab, &format!("{id} .canvas"));
             for key in ["ArrowRight", "ArrowUp", "End", "Escape"] {
-                tab.key(key);
+                tab.type_key(key);
             }
             tab.click(&format!("{id} summary"));
         }

@@ -176,6 +176,12 @@ impl Tab {
 
     /// Presses a key by its name, as `KeyboardEvent.key` has it.
     pub fn key(&mut self, key: &str) {
+        self.type_key(key);
+        self.frame();
+    }
+
+    /// The same, without waiting until the page is drawn.
+    pub fn type_key(&mut self, key: &str) {
         let code = match key {
             "Enter" => 13,
             "Tab" => 9,
@@ -197,7 +203,6 @@ impl Tab {
         self.call("Input.dispatchKeyEvent", event.clone());
         event["type"] = json!("keyUp");
         self.call("Input.dispatchKeyEvent", event);
-        self.frame();
     }
 
     /// Errors that the page or the browser reported.
