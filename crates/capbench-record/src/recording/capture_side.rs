@@ -185,35 +185,36 @@ impl CaptureSide {
         mut note: impl FnMut(u64, Boundary),
     ) -> Result<()> {
         until_short(|| {
-            let (lost, end) = self.read_counters(capture, delivered)?;
+            let (lost, end, until_ns) = self.read_counters(capture, delivered)?;
             // A capture that gathers frames may hold some from before the loss.
             let mut is_empty =
                 || capture.packing().is_none() && capture.fill().is_some_and(Occupancy::is_empty);
             let complete = end.complete_batches.map(u64::from).or_else(|| is_empty().then_some(0));
             let batch = complete.map_or(u64::MAX, |complete| next_batch + complete);
             if let Some(lost) = lost {
-                note(lost, Boundary { time_ns: end.time_ns, batch });
+                note(lost, Boundary { time_ns: end.time_ns, until_ns, batch });
             }
             Ok(())
         })
     }
 
-    /// The losses, and where they end.
+    /// The losses, where they end, and a time after they were read.
     fn read_counters(
         &self,
         capture: &mut impl Capture,
         delivered: Delivered,
-    ) -> Result<(Option<u64>, State)> {
+    ) -> Result<(Option<u64>, State, u64)> {
         // Read this before the method's counters: a frame that the interface has counted is then accepted, or on its way.
         let sample = self.at_end.get().unwrap_or_else(|| self.link.sample());
         // Before the counters: a batch that is complete now keeps its mark, one that is not loses it by the reading.
         let before = State::of(capture);
         let counters = capture.counters()?;
-        let end = before.end_of_losses(State::of(capture));
+        let later = State::of(capture);
         if let Some(unreached) = &self.unreached {
             unreached.compare(&sample, &counters, delivered.outgoing);
         }
-        Ok((self.publish(counters, sample.counts, delivered), end))
+        let lost = self.publish(counters, sample.counts, delivered);
+        Ok((lost, before.end_of_losses(later), later.time_ns))
     }
 
     /// As `read`, while frames of the capture are in use, and without the interface's counters. `None` also if only the capture
@@ -221,15 +222,16 @@ impl CaptureSide {
     #[cold]
     pub(super) fn read_stats_now(&self, delivered: Delivered) -> Result<Option<(u64, Boundary)>> {
         let Some(stats) = &self.stats else { return Ok(None) };
-        let (mut reading, mut counters) = (0, None);
+        let (mut reading, mut counters) = (Boundary::default(), None);
         until_short(|| {
-            reading = realtime_ns();
+            let begun = realtime_ns();
             counters = stats.counters()?;
+            reading = Boundary::within(begun, realtime_ns());
             Ok(())
         })?;
         let Some(counters) = counters else { return Ok(None) };
         let lost = self.publish(counters, self.board.reading().link, delivered);
-        Ok(lost.map(|lost| (lost, Boundary::at(reading))))
+        Ok(lost.map(|lost| (lost, reading)))
     }
 
     fn publish(&self, counters: Counters, link: LinkCounts, delivered: Delivered) -> Option<u64> {
