@@ -141,17 +141,18 @@ impl Lab {
     }
 }
 
+/// A flow of so many frames, or one without an end, whose sender sleeps between its frames.
 fn flow(name: &str, tx: &str, rx: &str, frames: Option<u64>) -> Value {
-    let duration = match frames {
-        Some(frames) => json!({"choice": "fixed_packets", "fixed_packets": {"packets": frames}}),
-        None => json!({"choice": "continuous"}),
+    let (duration, pps) = match frames {
+        Some(frames) => (json!({"choice": "fixed_packets", "fixed_packets": {"packets": frames}}), 2000),
+        None => (json!({"choice": "continuous"}), 200),
     };
     json!({
         "name": name,
         "tx_rx": {"port": {"tx_name": tx, "rx_names": [rx]}},
         "packet": [{"choice": "ethernet"}, {"choice": "ipv4"}, {"choice": "udp"}],
         "size": {"choice": "fixed", "fixed": 128},
-        "rate": {"choice": "pps", "pps": 2000},
+        "rate": {"choice": "pps", "pps": pps},
         "duration": duration,
         "metrics": {"enable": true, "loss": true, "timestamps": true, "latency": {"enable": true}},
     })
@@ -379,7 +380,8 @@ fn root_an_engine_behind_ssh_has_the_rights_of_its_key_and_ends_without_its_netw
     lab.transmit("start");
     assert_eq!(lab.wait_until_stopped()[0]["frames_tx"], 300);
     assert_eq!(lab.hosts.received() - before, 300);
-    config["flows"][0]["duration"] = json!({"choice": "continuous"});
+    config["flows"][0] = flow("f", "tx", "tx", None);
+    config["flows"][0]["tx_rx"]["port"]["rx_names"] = json!([]);
     lab.done("POST", "/config", &config);
     lab.transmit("start");
     lab.set_port("link", json!({"state": "up"}));
