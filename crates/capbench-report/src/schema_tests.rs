@@ -37,6 +37,8 @@ fn schemas() -> [(&'static str, Value); 3] {
     for EarlierName { definition, member, earlier } in EARLIER_NAMES {
         schema::add_earlier_name(&mut saved, definition, member, earlier);
     }
+    // capbench always writes it. It does not read it, which schemars takes for optional.
+    saved["required"].as_array_mut().unwrap().push("findings".into());
     [
         ("results", saved),
         (

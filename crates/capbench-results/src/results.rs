@@ -86,7 +86,6 @@ pub struct Results {
     pub answers: Vec<Finding>,
     /// Findings from these results.
     #[serde(skip_deserializing)]
-    #[schemars(required)]
     pub findings: Vec<Finding>,
     /// How noisy the run is, and what could not be measured. Absent in files of versions that did not write it.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]

@@ -8291,7 +8291,7 @@ class Results(TypedDict):
     """The host."""
     exit_code: NotRequired[int]
     """The exit code that follows from the results, once the run ended; 128 + N when signal N stopped it. Absent while it runs, for a run that was killed, and for runs of earlier versions."""
-    findings: NotRequired[list[Finding]]
+    findings: list[Finding]
     """Findings from these results."""
     host_id: NotRequired[str]
     """Identifies the host of `environment`: a keyed hash of its machine-id(5). Absent if it has none, or as `run_id`."""

@@ -255,7 +255,7 @@ pub struct FirstPlace {
     /// Whether the first method is above the second one by more than chance explains.
     pub is_distinguished: bool,
     /// How many searches of each method show it, if there are too few, and if further ones are like these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub needed_searches: Option<usize>,
 }
 

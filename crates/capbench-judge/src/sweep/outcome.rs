@@ -226,10 +226,10 @@ impl Series {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SweepScene {
     /// The placement; absent if it is the axis.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<SavedPlacement>,
     /// The load in words; absent if it is the axis.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
 }
 

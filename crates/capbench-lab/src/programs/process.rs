@@ -33,7 +33,7 @@ pub(super) struct Process {
     child: Child,
     id: ProcessId,
     mark: String,
-    /// Ended when its processes are.
+    /// Dropped, and so ended, after the program's processes are.
     _guard: Guard,
     status: Option<ExitStatus>,
     /// Whether a check has shown that none of its processes is left.
@@ -99,9 +99,9 @@ impl Process {
             .spawn()
             .map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
         let id = ProcessId::new(child.id()).expect("the number of a process that was just started");
-        let told = guard.tell(id);
+        let noted = guard.note_leader(id);
         let process = Self { child, id, mark, _guard: guard, status: None, is_cleared: false };
-        told.map(|()| process)
+        noted.map(|()| process)
     }
 
     pub(super) fn members(&self) -> Vec<Member> {
@@ -227,8 +227,8 @@ impl Guard {
             })
     }
 
-    /// Tells it the leader of the program's group.
-    fn tell(&mut self, leader: ProcessId) -> Result<(), String> {
+    /// Writes the leader of the program's group to it.
+    fn note_leader(&mut self, leader: ProcessId) -> Result<(), String> {
         let mut pipe = self.0.stdin.as_ref().expect("it was asked for");
         // In one piece: the guard reads all of it, or nothing.
         pipe.write_all(format!("{leader}\n").as_bytes()).map_err(|error| {

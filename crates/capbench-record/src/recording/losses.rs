@@ -22,6 +22,12 @@ impl Boundary {
         Self { time_ns, until_ns, batch: u64::MAX }
     }
 
+    /// Of a reading in no time.
+    #[cfg(test)]
+    pub(super) fn at(time_ns: u64) -> Self {
+        Self::within(time_ns, time_ns)
+    }
+
     /// Whether a frame of this batch is behind it. `time_ns` 0 means no timestamp. For a loss mark of a batch: whether it may refer to
     /// drops that the reading did not count.
     #[inline]
@@ -131,12 +137,12 @@ mod tests {
     #[test]
     fn losses_read_between_marks_wait_for_a_later_frame() {
         let mut losses = Unplaced::default();
-        losses.read(5, Boundary::within(1000, 1000));
+        losses.read(5, Boundary::at(1000));
         assert_eq!(losses.at(999, 0, false, LossMark::Frames, true), 0);
         assert_eq!(losses.at(1000, 0, false, LossMark::Frames, false), 5);
-        losses.read(5, Boundary::within(2000, 2000));
+        losses.read(5, Boundary::at(2000));
         assert_eq!(losses.at(2000, 0, true, LossMark::Frames, false), 0, "nothing more was lost");
-        losses.read(7, Boundary::within(3000, 3000));
+        losses.read(7, Boundary::at(3000));
         assert_eq!(
             losses.at(4000, 0, false, LossMark::Batch(false), false),
             0,
@@ -144,7 +150,7 @@ mod tests {
         );
         assert_eq!(losses.at(2999, 0, false, LossMark::Batch(false), true), 0);
         assert_eq!(losses.at(4000, 0, false, LossMark::Batch(false), true), 2);
-        losses.read(8, Boundary::within(5000, 5000));
+        losses.read(8, Boundary::at(5000));
         assert_eq!(
             losses.at(4000, 0, true, LossMark::Batch(true), false),
             0,
@@ -156,20 +162,20 @@ mod tests {
             "it is about the two that were reported"
         );
         assert_eq!(losses.at(4000, 0, true, LossMark::Batch(true), true), 1);
-        losses.read(9, Boundary::within(6000, 6000));
+        losses.read(9, Boundary::at(6000));
         assert_eq!(losses.at(0, 0, false, LossMark::Unknown, false), 1);
     }
 
     #[test]
     fn a_mark_from_before_the_reading_is_the_place_unless_its_losses_were_reported() {
         let mut losses = Unplaced::default();
-        losses.read(0, Boundary::within(500, 500));
-        losses.read(5, Boundary::within(1000, 1000));
+        losses.read(0, Boundary::at(500));
+        losses.read(5, Boundary::at(1000));
         assert!(!losses.is_news(700, 0));
         let mut at_mark = |time_ns| losses.at(time_ns, 0, true, LossMark::Frames, false);
         assert_eq!((at_mark(700), at_mark(701)), (5, 0));
-        losses.read(8, Boundary::within(2000, 2000));
-        losses.read(9, Boundary::within(3000, 3000));
+        losses.read(8, Boundary::at(2000));
+        losses.read(9, Boundary::at(3000));
         let mut at_mark = |time_ns| losses.at(time_ns, 0, true, LossMark::Frames, false);
         assert_eq!((at_mark(999), at_mark(1001)), (0, 4), "the first says that the first five were lost");
     }
@@ -177,14 +183,14 @@ mod tests {
     #[test]
     fn later_readings_and_backward_clock_steps_delay_no_pending_mark() {
         let mut losses = Unplaced::default();
-        losses.read(5, Boundary::within(1000, 1000));
-        losses.read(5, Boundary::within(2000, 2000));
+        losses.read(5, Boundary::at(1000));
+        losses.read(5, Boundary::at(2000));
         assert_eq!(losses.at(1500, 0, false, LossMark::Frames, false), 5);
-        losses.read(8, Boundary::within(9000, 9000));
-        losses.read(8, Boundary::within(100, 100));
+        losses.read(8, Boundary::at(9000));
+        losses.read(8, Boundary::at(100));
         assert_eq!(losses.at(150, 0, false, LossMark::Batch(false), true), 3);
-        losses.read(8, Boundary::within(9000, 9000));
-        losses.read(9, Boundary::within(100, 100));
+        losses.read(8, Boundary::at(9000));
+        losses.read(9, Boundary::at(100));
         assert_eq!(losses.at(99, 0, true, LossMark::Frames, false), 0);
         assert_eq!(losses.at(100, 0, true, LossMark::Frames, false), 1);
     }
@@ -195,25 +201,25 @@ mod tests {
         let block = |losses: &mut Unplaced, number, is_marked, time_ns| {
             losses.at(time_ns, number, is_marked, LossMark::Batch(is_marked), true)
         };
-        losses.read(0, Boundary::within(500, 500));
+        losses.read(0, Boundary::at(500));
         // Block 6 was opened at 900. The reading, with blocks 4 and 5 complete, removed its mark.
-        losses.read(5, Boundary { time_ns: 1000, until_ns: 1000, batch: 6 });
+        losses.read(5, Boundary { batch: 6, ..Boundary::at(1000) });
         assert_eq!(block(&mut losses, 4, false, 700), 0);
         assert_eq!(block(&mut losses, 5, false, 800), 0);
         // Another reading found more. They are recorded at the first place of both.
-        losses.read(7, Boundary { time_ns: 1100, until_ns: 1100, batch: 7 });
+        losses.read(7, Boundary { batch: 7, ..Boundary::at(1100) });
         assert_eq!(block(&mut losses, 6, false, 900), 7);
         assert!(!losses.is_news(1000, 6), "its mark would be from before the reading");
         assert!(losses.is_news(1000, 7), "a mark on a block that was filled later is about newer losses");
-        losses.read(9, Boundary { time_ns: 2000, until_ns: 2000, batch: 9 });
+        losses.read(9, Boundary { batch: 9, ..Boundary::at(2000) });
         assert_eq!(block(&mut losses, 8, true, 1050), 2, "the place is known better by a mark");
     }
 
     #[test]
     fn a_mark_takes_all_that_is_known() {
         let mut losses = Unplaced::default();
-        losses.read(5, Boundary::within(1000, 1000));
-        losses.read(9, Boundary::within(1001, 1001));
+        losses.read(5, Boundary::at(1000));
+        losses.read(9, Boundary::at(1001));
         let mut at_mark = || losses.at(1500, 0, true, LossMark::Frames, false);
         assert_eq!((at_mark(), at_mark()), (9, 0));
         assert!(losses.is_news(1001, 0) && !losses.is_news(1000, 0) && losses.is_news(0, 0));

@@ -101,12 +101,8 @@ impl Rig {
         let batch = OwnedBatch::Block(ring.take().unwrap());
         assert_eq!(batch.loss_mark(), LossMark::Batch(false));
         let mark = batch.loss_mark();
-        let losses = LossReport {
-            lost,
-            reading: Boundary::within(frames[0].0, frames[0].0),
-            number: self.batches[port],
-            mark,
-        };
+        let losses =
+            LossReport { lost, reading: Boundary::at(frames[0].0), number: self.batches[port], mark };
         self.batches[port] += 1;
         (batch, losses)
     }
