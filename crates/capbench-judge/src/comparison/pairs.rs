@@ -1,7 +1,5 @@
 //! Methods that took turns: pairs of trials that ran one after the other, so that drift affects both equally.
 
-use serde::Serialize;
-
 use super::contrast::{Matched, NOW, THEN, TrialValue};
 use super::generator_rate::remove_those_of_generator;
 use super::left_out::{LeftOut, NotCompared};
@@ -14,7 +12,7 @@ use capbench_model::trial::TrialResult;
 use capbench_statistics::by_key;
 
 /// Two trials that ran one after the other, by their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The trial of the reference method.
     pub then: u32,

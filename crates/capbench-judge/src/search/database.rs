@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
-use serde::Serialize;
 
 use crate::ratio::Ratio;
 use crate::sustained::{Class, Criteria, Observation, Tally};
 
 /// The relevant bounds for some criteria.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bounds {
     /// Relevant Lower Bound: the highest sustained load below the upper bound.
     pub lower: Option<Pps>,

@@ -13,8 +13,6 @@
 mod plateaus;
 mod unit_time;
 
-use serde::Serialize;
-
 use self::plateaus::{level, plateaus};
 use self::unit_time::unit_time;
 use super::contrasts::Evidence;
@@ -41,7 +39,7 @@ impl Saturated {
 }
 
 /// The time of a unit of work.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnitTime {
     /// Nanoseconds of wall time.
     pub ns: f64,
@@ -52,7 +50,7 @@ pub struct UnitTime {
 }
 
 /// Points in a row at which a packet costs the same.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plateau {
     /// Index of the first of them.
     pub first: usize,
