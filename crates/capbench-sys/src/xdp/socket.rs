@@ -18,7 +18,10 @@ use crate::host::interface::InterfaceIndex;
 use crate::memory::Mapping;
 use crate::socket_option::{self, *};
 
-const RELEASE: Duration = Duration::from_secs(1);
+/// How long the kernel may take to give a queue free: it waits for RCU, a worker and the lock of all interfaces.
+const RELEASE: Duration = Duration::from_secs(30);
+/// How long a queue is waited for that another socket may have.
+const RELEASE_BESIDE_OTHERS: Duration = Duration::from_secs(1);
 
 /// How frames move between driver and UMEM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +149,8 @@ impl XdpSocket {
     /// Binds to a queue of an interface, with the socket's own UMEM or with the one of another socket.
     ///
     /// The kernel gives a queue free some time after its last socket was closed, in deferred work that no event announces
-    /// (`xp_release_deferred` of net/xdp/xsk_buff_pool.c). So a queue that is busy is asked for again for a while.
+    /// (`xp_release_deferred` of net/xdp/xsk_buff_pool.c). So a queue that is busy is asked for again for a while: long if this is
+    /// the only AF_XDP socket, as then nobody has the queue.
     pub(super) fn bind(
         &self,
         interface: InterfaceIndex,
@@ -155,9 +159,10 @@ impl XdpSocket {
         shared: Option<&Self>,
     ) -> Result<()> {
         let begun = Instant::now();
+        let patience = || if sockets_of_namespace() == Some(1) { RELEASE } else { RELEASE_BESIDE_OTHERS };
         loop {
             match self.try_bind(interface, queue, options, shared) {
-                Err(error) if error.errno() == Some(libc::EBUSY) && begun.elapsed() < RELEASE => {
+                Err(error) if error.errno() == Some(libc::EBUSY) && begun.elapsed() < patience() => {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 done => return done,
@@ -272,6 +277,18 @@ impl XdpStatistics {
     }
 }
 
+/// Number of AF_XDP sockets that are open in the calling thread's network namespace; `None` without procfs.
+fn sockets_of_namespace() -> Option<u64> {
+    of_protocols(&std::fs::read_to_string("/proc/thread-self/net/protocols").ok()?)
+}
+
+/// The third column of the row `XDP` (`proto_seq_printf` of net/core/sock.c).
+fn of_protocols(table: &str) -> Option<u64> {
+    let mut rows = table.lines().map(str::split_ascii_whitespace);
+    let mut row = rows.find_map(|mut row| (row.next() == Some("XDP")).then_some(row))?;
+    row.nth(1)?.parse().ok()
+}
+
 fn driven(code: isize, what: &str) -> Result<Option<i32>> {
     if code >= 0 {
         return Ok(None);
@@ -285,6 +302,32 @@ fn driven(code: isize, what: &str) -> Result<Option<i32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_open_sockets_are_those_of_the_kernels_table() {
+        let table =
+            "protocol  size sockets  memory press maxhdr\nPACKET 1600 7 -1 NI 0\nXDP 1088 3 -1 NI 0\n";
+        assert_eq!(of_protocols(table), Some(3));
+        assert_eq!(of_protocols(&table.replace("XDP", "TCP")), None);
+    }
+
+    #[test]
+    fn root_closed_sockets_no_longer_count_as_owners_of_queues() {
+        let inside = || {
+            match crate::host::namespace::unshare_net() {
+                Ok(_) => {}
+                Err(error) if error.errno() == Some(libc::EPERM) => return capbench_testing::missing(error),
+                Err(error) => panic!("{error}"),
+            }
+            assert_eq!(sockets_of_namespace(), Some(0));
+            let first = XdpSocket::open().unwrap();
+            let second = XdpSocket::open().unwrap();
+            assert_eq!(sockets_of_namespace(), Some(2));
+            drop((first, second));
+            assert_eq!(sockets_of_namespace(), Some(0));
+        };
+        std::thread::spawn(inside).join().unwrap();
+    }
 
     #[test]
     fn a_sum_is_absent_where_a_part_is() {
