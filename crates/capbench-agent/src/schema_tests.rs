@@ -63,11 +63,7 @@ struct Notification {
 fn schemas() -> [(&'static str, Value); 1] {
     let description = format!("Version {PROTOCOL} of the calls of `capbench agent`, and of its answers.");
     let mut calls = schema::of::<Calls>("Calls of capbench agent", &description, PROTOCOL);
-    // Types of the standard library, whose members serde names.
-    for (member, meaning) in [("secs", "Whole seconds."), ("nanos", "Nanoseconds besides, below a billion.")]
-    {
-        calls["$defs"]["Duration"]["properties"][member]["description"] = meaning.into();
-    }
+    // A type of the standard library, whose members serde names.
     for (at, member, meaning) in [(0, "Ok", "The count."), (1, "Err", "Why it is unknown.")] {
         let variant = &mut calls["$defs"]["Result_of_CardCount_or_BlindCard"]["oneOf"][at];
         variant["properties"][member]["description"] = meaning.into();

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | What limited a method of a bench? | `Limit::of_method` | this one |
 //! | What limited trials that lost frames at these places, in a bench, a search or a sweep? | [`Limit::from_trials`] | this one |
-//! | Did the generator limit a trial? | `is_generator_limit` | this one |
+//! | Did the generator limit a trial? | [`is_generator_limit`] | this one |
 //! | Did only the kernel's receive work limit a point of a sweep? | `is_kernel_limit` | this one |
 //! | Which word has a table for it? | [`LimitedBy`], which follows from the limit | this one |
 //! | What limited all trials of a load that a search did not sustain? | [`Limit::at_load`] | `limit/at_load.rs` |
@@ -186,7 +186,7 @@ pub(crate) fn is_kernel_limit(is_application_saturated: bool, refused_share: f64
 }
 
 /// Whether the generator was the limit of a trial that the method kept up with: it had no load to reach, or did not reach it.
-pub(crate) fn is_generator_limit(trial: &TrialResult) -> bool {
+pub fn is_generator_limit(trial: &TrialResult) -> bool {
     trial.intended_pps.is_none() || trial.verdict == Verdict::GeneratorLimited && !is_load_sent(trial)
 }
 

@@ -5,7 +5,7 @@
 //! | question | answer |
 //! |---|---|
 //! | Did the generator send the load? | [`is_load_sent`] for a trial, [`are_frames_sent`] and [`is_rate_sent`] for numbers |
-//! | Did it send every frame? | [`TrialResult::shortfall`]; `trial.rs` of capbench-model says which unsent frames are rounding |
+//! | Did it send every frame? | [`has_unsent_frames`]; `trial.rs` of capbench-model says which unsent frames are rounding |
 //! | Did it send the load that a publication names? | [`is_published_load_sent`]; is it out of the generator's reach: `is_out_of_reach` |
 //! | Which frames does the path of a search not forward, unsent ones included? | `frames_not_forwarded` |
 //! | Can unsent frames hide a loss of a soak? | `can_hide_loss` |
@@ -56,6 +56,12 @@ pub enum Sustains {
 /// [`TrialResult::shortfall`] has the others.
 pub fn is_load_sent(trial: &TrialResult) -> bool {
     are_frames_sent(trial.intended, trial.intended.saturating_sub(trial.shortfall()))
+}
+
+/// Whether the generator left frames of a trial unsent, however few. This is not [`is_load_sent`]: RFC 2544 and a search count each unsent
+/// frame.
+pub fn has_unsent_frames(trial: &TrialResult) -> bool {
+    trial.shortfall() > 0
 }
 
 /// Whether so many of the intended frames are the load.

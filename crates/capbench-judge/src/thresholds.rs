@@ -216,12 +216,17 @@ capbench_statistics::thresholds! {
     /// Points that deviate from a line by more than this share of the time are not on it.
     OFF_LINE_SHARE: f64 = 0.02, "of the time",
         "a choice: above the spread of repeats, below the step between two regimes (PLATEAU_LEVEL_DIFFERENCE)";
+    /// Points that deviate from a line by up to this many times the deviation of their repeats are on it, too.
+    OFF_LINE_SPREADS: f64 = 2.0, "times the deviation of the repeats",
+        "a choice: few repeats show less than their whole deviation, and one point off the line ends a straight piece";
     /// A slope within this share of the requested time equals it.
     REQUESTED_SLOPE_DIFFERENCE: f64 = 0.05, "of the requested time",
         "a choice: below the 1.08 times of work in ns on a shared core (docs/evidence/guards.md)";
-    /// A plateau may rise or fall by this share of its cost, or by the noise. Two plateaus that differ by less are one.
+    /// A plateau may rise or fall by this share of its cost. Two plateaus that differ by less, or by no more than the noise, are one.
     PLATEAU_LEVEL_DIFFERENCE: f64 = 0.08, "of the cost",
         "a choice: a shared core changes work in ns by as much (docs/evidence/guards.md: 1.08 times)";
+    /// A plateau may also rise or fall by this many times the noise of its points.
+    PLATEAU_DRIFT_NOISE: f64 = 2.0, "times the noise of a point", "a choice: its first and its last point may each be off by the noise";
     /// The points of a plateau may vary by this share of its cost, times the number of points: the median of more points is known
     /// better.
     PLATEAU_VARIATION: f64 = 0.1, "of the cost",
@@ -288,6 +293,8 @@ capbench_statistics::thresholds! {
     HELD_UP_CORE: f64 = 1.3, "times its minimum", "docs/evidence/guards.md: the least of a shared core";
 
     // Reproduced publications.
+    /// The probability that chance alone gives the answer to a claim.
+    REPRODUCTION_FALSE_ALARMS: f64 = FALSE_ALARMS, "probability", "convention (FALSE_ALARMS of capbench-statistics)";
     /// An effect is absent if half of the published size is excluded: Dain's rise is by a fifth, his ring is behind by
     /// more.
     ABSENT_EFFECT: f64 = 0.1, "of the rate", "a calculation: half of Dain's rise by a fifth";

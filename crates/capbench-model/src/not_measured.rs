@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::placement::PlacementChoice;
 use crate::saved::{Saved, SavedMethod, SavedPlacement};
-use crate::trial::SizeLabel;
+use crate::trial::{Load, SizeLabel};
 
 /// A set-up that could not be measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NotMeasured {
     /// The method.
     pub method: SavedMethod,
@@ -18,6 +18,9 @@ pub struct NotMeasured {
     pub placement: Option<SavedPlacement>,
     /// The frame size; absent if it concerns all.
     pub frame_size: Option<SizeLabel>,
+    /// The load of the trial that could not run; absent if it concerns all, and in older files, whose `reason` begins with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
     /// The reason, in one line.
     pub reason: String,
 }
@@ -26,6 +29,6 @@ impl NotMeasured {
     /// A method that could not be measured in a placement, or in none.
     pub fn new(method: SavedMethod, placement: Option<PlacementChoice>, reason: String) -> Self {
         let placement = placement.map(|placement| Saved::Known(placement.name()));
-        Self { method, test: None, placement, frame_size: None, reason }
+        Self { method, test: None, placement, frame_size: None, load: None, reason }
     }
 }

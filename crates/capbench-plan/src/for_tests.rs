@@ -129,13 +129,9 @@ impl Observer for Collected {
     }
 
     fn leaves_out(&mut self, left: &LeftOut) {
-        self.not_measured.push(NotMeasured {
-            method: Saved::Known(left.method.clone()),
-            test: None,
-            placement: Some(Saved::Known(left.placement.name())),
-            frame_size: None,
-            reason: left.reason.clone(),
-        });
+        let LeftOut { method, placement, reason } = left;
+        let method = Saved::Known(method.clone());
+        self.not_measured.push(NotMeasured::new(method, Some(*placement), reason.clone()));
     }
 
     fn reproduced(&mut self, so_far: Reproduction) -> Result<()> {

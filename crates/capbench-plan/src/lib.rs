@@ -21,8 +21,8 @@
 //! - a disturbance, which repeats a trial without a new guard: a counter as capbench-host says, its figure in `Disturbance`, filled by
 //!   `live/join/disturbance.rs`; its limit and words in `Disturbance::reasons_for_rates`.
 //! - a sweep axis: a file in `capbench-plan/src/sweep/axis/` that implements `Setting`, and its lines in `axes!` of `mod.rs`
-//!   there and of `capbench-judge/src/sweep/axis.rs`, whose facts the command, plans and reports ask; its words in `axes.rs` and
-//!   the unit of its points in `Varied::from_outcome` of capbench-report; its points in `axes()` of
+//!   there and of `capbench-judge/src/sweep/axis.rs`, whose facts the command, plans and reports ask; its words and
+//!   the unit of its points in `sentences/axes.rs` of capbench-report; its points in `axes()` of
 //!   `capbench-report/tests/reports/results_schema.rs`.
 //! - a search goal with a name: its row in `capbench-judge/src/search/preset.rs`.
 //! - a strategy: a type that implements `Strategist`, a variant of `Strategy`, its line in `search/plan.rs` of

@@ -22,6 +22,11 @@ pub fn of<T: JsonSchema>(title: &str, description: &str, version: u32) -> Value 
     let definitions = schema["$defs"].clone();
     strict(&mut schema, &definitions, false);
     remove_unused(&mut schema);
+    // A type of the standard library, whose members serde names.
+    if let Some(duration) = schema["$defs"].get_mut("Duration") {
+        duration["properties"]["secs"]["description"] = "Whole seconds.".into();
+        duration["properties"]["nanos"]["description"] = "Nanoseconds besides, below a billion.".into();
+    }
     schema["title"] = title.into();
     schema["description"] = description.into();
     state_version(&mut schema, version);

@@ -711,6 +711,13 @@ class DisturberQuota(TypedDict):
     what: Literal['quota']
 
 
+class Duration(TypedDict):
+    nanos: int
+    """Nanoseconds besides, below a billion."""
+    secs: int
+    """Whole seconds."""
+
+
 class Emptying(TypedDict):
     """How long the application went on reading frames after sending ended."""
 
@@ -2051,7 +2058,7 @@ class LoadDependsEarlier(TypedDict):
     what: Literal['earlier']
 
 
-class Burst1(TypedDict):
+class Burst3(TypedDict):
     frames: int
     """Number of frames."""
 
@@ -2059,10 +2066,10 @@ class Burst1(TypedDict):
 class LoadShapeBurst(TypedDict):
     """`Load::Burst`."""
 
-    burst: Burst1
+    burst: Burst3
 
 
-class Step(TypedDict):
+class Step1(TypedDict):
     after_pps: float
     """Frames per second after the change."""
     at_s: float
@@ -2074,7 +2081,7 @@ class Step(TypedDict):
 class LoadShapeStep(TypedDict):
     """`Load::Step`."""
 
-    step: Step
+    step: Step1
 
 
 LoadShape: TypeAlias = LoadShapeBurst | LoadShapeStep
@@ -2934,6 +2941,10 @@ class PointRecord(TypedDict):
     """Its name in reports."""
     refined: NotRequired[bool]
     """Whether it was added because the curve bends there."""
+
+
+PointUnit: TypeAlias = Literal['ns', 'iterations', 'octets', 'bytes', 'packets/s', 'us', 'members']
+"""The unit of the points of an axis."""
 
 
 Position: TypeAlias = Literal['start', 'steady', 'end']
@@ -4022,6 +4033,17 @@ Status: TypeAlias = Literal['regular', 'at_least', 'irregular']
 """The quality of a goal's result."""
 
 
+class Step(TypedDict):
+    """A constant rate that changes once."""
+
+    after: Pps
+    """The rate after the change."""
+    at: Duration
+    """Time of the change, since the start."""
+    before: Pps
+    """The rate before the change."""
+
+
 class Stop(TypedDict):
     """Where more members stop to bring more."""
 
@@ -4221,7 +4243,15 @@ class SustainedRateUnknown(TypedDict):
     known: Literal['unknown']
 
 
-SustainedRate: TypeAlias = SustainedRateAsked | SustainedRateSent | SustainedRateLimit | SustainedRateAtLeast | SustainedRateNone | SustainedRateUnknown
+class SustainedRateUnknownAt(TypedDict):
+    """No trial shows whether it sustains the load that was asked for."""
+
+    asked_pps: float
+    """The load in packets per second."""
+    known: Literal['unknown_at']
+
+
+SustainedRate: TypeAlias = SustainedRateAsked | SustainedRateSent | SustainedRateLimit | SustainedRateAtLeast | SustainedRateNone | SustainedRateUnknown | SustainedRateUnknownAt
 """What a method sustains without loss."""
 
 
@@ -5622,6 +5652,8 @@ class FactBenchVerdictNoneLossless(TypedDict):
     sent: NotRequired[SentShares]
     """How much of the load was sent; absent if all of it, if it is not known, and in older files."""
     verdict: Literal['none_lossless']
+    worse: NotRequired[list[WorseMethod]]
+    """Methods that trials in turns show to be worse than that one, best first."""
 
 
 class FactBenchProgramsUnknown(TypedDict):
@@ -5944,6 +5976,35 @@ LinkSource: TypeAlias = Literal['link_statistics'] | LinkSourceCardAndDifference
 """Where the count of losses of the receiving card comes from, if not from its counters alone. The difference is that of `tx_packets` of the sender and `rx_packets` of the receiver."""
 
 
+class LoadRate(TypedDict):
+    """Frames at a constant rate."""
+
+    rate: Pps
+
+
+class Burst1(TypedDict):
+    frames: int
+    """Number of frames."""
+    rate: Pps
+    """The rate in frames per second."""
+
+
+class LoadBurst(TypedDict):
+    """A number of frames at a constant rate, from idle (RFC 2544 26.4). The trial's duration is that of the burst."""
+
+    burst: Burst1
+
+
+class LoadStep(TypedDict):
+    """Frames at a constant rate that changes once (RFC 2544 26.5)."""
+
+    step: Step
+
+
+Load: TypeAlias = LoadRate | Literal['maximum'] | LoadBurst | LoadStep
+"""The intended load of a trial."""
+
+
 class LoadDependsSharedCpus(TypedDict):
     """The generator shares a CPU with the receiver."""
 
@@ -6186,6 +6247,8 @@ class NotMeasured(TypedDict):
 
     frame_size: SizeLabel | None
     """The frame size; absent if it concerns all."""
+    load: NotRequired[Load]
+    """The load of the trial that could not run; absent if it concerns all, and in older files, whose `reason` begins with it."""
     method: str
     """The method."""
     placement: str | None
@@ -8185,7 +8248,7 @@ class SweepOutcome(TypedDict):
     """One series per method, placement and load."""
     stopped: bool
     """Whether it ended early: the user stopped it, or its process ended. Then points have fewer repeats, or none."""
-    unit: NotRequired[str]
+    unit: NotRequired[PointUnit]
     """Unit of the points; absent if they are names."""
 
 

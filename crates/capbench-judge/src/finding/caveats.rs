@@ -100,7 +100,7 @@ pub enum KnownSkew {
 }
 
 /// Set-ups that could not be measured, for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct NotMeasuredBecause {
     /// The reason.
     pub reason: String,
@@ -264,13 +264,7 @@ mod tests {
     }
 
     fn missing(method: &str, reason: &str) -> NotMeasured {
-        NotMeasured {
-            method: method.into(),
-            test: None,
-            placement: None,
-            frame_size: None,
-            reason: reason.into(),
-        }
+        NotMeasured::new(method.into(), None, reason.into())
     }
 
     #[test]

@@ -108,12 +108,13 @@ struct UseInTrial<'r> {
 /// The largest first; `None` if nothing used more than a trial tolerates, but for moments of the run, and for files of versions that did not
 /// read processes.
 pub fn find(trials: &[TrialResult]) -> Option<FoundDisturbers> {
+    let read: Vec<&TrialResult> =
+        trials.iter().filter(|trial| trial.disturbance.disturbers.is_some()).collect();
+    let used_by_unlisted = used_by_unlisted(&read);
     let mut uses = Vec::new();
-    let mut read = Vec::new();
-    for trial in trials {
+    for trial in &read {
         let Some(disturbers) = &trial.disturbance.disturbers else { continue };
-        read.push(trial);
-        add_uses_at_receiver(&mut uses, trial.number, &trial.disturbance, disturbers);
+        add_uses_at_receiver(&mut uses, trial, disturbers, &used_by_unlisted);
         for generator in &trial.generators {
             if let Some(disturbers) = &generator.disturbers {
                 add_processes(&mut uses, trial.number, Some(&generator.location), disturbers);
@@ -141,13 +142,31 @@ pub fn find(trials: &[TrialResult]) -> Option<FoundDisturbers> {
     Some(FoundDisturbers { fact: DisturbersOfRun { used, all_trials, free_cpus }, trials: seen_in })
 }
 
+/// The CPUs that others than the listed processes used, by all trials together. Short trials hide in the error of ticks what is a large
+/// share of their time; the error of a sum grows with the root of their number only.
+fn used_by_unlisted(trials: &[&TrialResult]) -> BTreeSet<u32> {
+    let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    for trial in trials {
+        let Some(disturbers) = &trial.disturbance.disturbers else { continue };
+        let error_ns = (SPOILING_FOREIGN_TICKS * trial.disturbance.tick_ns) as f64;
+        for cpu in &trial.disturbance.cpus {
+            let (unlisted_ns, squared_error) = sums.entry(cpu.cpu).or_default();
+            *unlisted_ns += cpu.foreign_ns as f64 - disturbers.listed_share(cpu.cpu) * cpu.window_ns as f64;
+            *squared_error += error_ns.powi(2);
+        }
+    }
+    sums.retain(|_, (unlisted_ns, squared_error)| *unlisted_ns >= squared_error.sqrt());
+    sums.into_keys().collect()
+}
+
 /// What used the CPUs of the receiver's host.
 fn add_uses_at_receiver(
     uses: &mut Vec<UseInTrial<'_>>,
-    trial: u32,
-    disturbance: &Disturbance,
+    trial: &TrialResult,
     disturbers: &Disturbers,
+    used_by_unlisted: &BTreeSet<u32>,
 ) {
+    let (trial, disturbance) = (trial.number, &trial.disturbance);
     add_processes(uses, trial, None, disturbers);
     let hypervisor = UseInTrial {
         trial,
@@ -157,7 +176,7 @@ fn add_uses_at_receiver(
         cpu: None,
         ns: 0,
     };
-    for (cpu, share) in unnamed_shares(disturbance, disturbers) {
+    for (cpu, share) in unnamed_shares(disturbance, disturbers, used_by_unlisted) {
         let by = Disturber::Unnamed { hidden: disturbers.hidden.clone() };
         let ns = (share * disturbers.window_ns as f64) as u64;
         uses.push(UseInTrial { by, cpu: Some(cpu), ns, ..hypervisor.clone() });
@@ -205,11 +224,17 @@ fn named(process: &CpuUser) -> Disturber {
 
 /// The shares of CPUs that others than the listed processes used. A listed process can have moved between the CPUs, so all of them
 /// together bound that of each.
-fn unnamed_shares(disturbance: &Disturbance, disturbers: &Disturbers) -> Vec<(u32, f64)> {
+fn unnamed_shares(
+    disturbance: &Disturbance,
+    disturbers: &Disturbers,
+    used_by_unlisted: &BTreeSet<u32>,
+) -> Vec<(u32, f64)> {
     let mut together = 0.0;
     let mut shares = Vec::new();
     for cpu in &disturbance.cpus {
-        let unnamed = foreign_share(cpu, disturbance.tick_ns) - disturbers.listed_share(cpu.cpu);
+        let is_used = used_by_unlisted.contains(&cpu.cpu);
+        let foreign = foreign_share(cpu, if is_used { 0 } else { disturbance.tick_ns });
+        let unnamed = foreign - disturbers.listed_share(cpu.cpu);
         together += unnamed;
         if unnamed >= SPOILING_FOREIGN_WORK {
             shares.push((cpu.cpu, unnamed));

@@ -6,7 +6,7 @@ use capbench_model::trial::TrialResult;
 use super::{Limit, is_mostly_buffered, is_of_most};
 use crate::disturbed::are_explained;
 use crate::sustained::moments::Moments;
-use crate::sustained::{buffered_frames, captures_all, is_explained_by_disturbance};
+use crate::sustained::{buffered_frames, captures_all, has_unsent_frames, is_explained_by_disturbance};
 
 impl Limit {
     /// What limited the visits of a point of a sweep, which lost frames at these places, most first: noise of the host if it explains what
@@ -40,7 +40,7 @@ impl Limit {
         let mut missing: Vec<&TrialResult> = Vec::new();
         let mut buffered = 0;
         for &trial in trials {
-            unsent += usize::from(trial.shortfall() > 0);
+            unsent += usize::from(has_unsent_frames(trial));
             let buffered_of_trial = buffered_frames(trial, together);
             if trial.lost() > 0 || buffered_of_trial > 0 {
                 missing.push(trial);

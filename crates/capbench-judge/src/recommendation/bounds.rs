@@ -138,12 +138,8 @@ struct Bounds {
 impl Bounds {
     /// `None` if the search decided no load.
     fn from_goal(result: &GoalResult) -> Option<Self> {
-        let mut lower = result.lower.as_ref();
-        let mut upper = result.upper.as_ref();
-        if let Some((best_lower, best_upper)) = result.best_bounds() {
-            lower = Some(best_lower);
-            upper = Some(best_upper);
-        }
+        let lower = result.best_lower();
+        let upper = result.best_upper();
         if lower.is_none() && upper.is_none() {
             return None;
         }

@@ -77,10 +77,11 @@ impl Ranking {
         let first = turns.methods[0].method.clone();
         match (&self.conclusion, question) {
             (Conclusion::NoneLossless { .. }, Question::CheapestAt { .. }) => self.none_lossless_by(turns),
-            (Conclusion::Nothing | Conclusion::NotSent { .. }, Question::CheapestAt { .. }) => {
-                self.conclusion.clone()
+            (Conclusion::NotSent { .. }, Question::CheapestAt { .. }) => self.conclusion.clone(),
+            (Conclusion::Nothing, Question::CheapestAt { .. }) if !turns.name_the_best() => {
+                Conclusion::Nothing
             }
-            // Which method is best is known although no rate is.
+            // Which method is best is known although no rate is, and although none is shown to sustain the load.
             _ if turns.name_the_best() => Conclusion::Use {
                 method: first,
                 because: because(turns),

@@ -8,6 +8,8 @@
 //! probability of a false finding ([`TURNS_FALSE_ALARMS`]). docs/bench.md has the rules.
 
 mod figures;
+mod loss;
+mod order;
 mod table;
 
 use capbench_model::saved::SavedMethod;
@@ -18,10 +20,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::sustained::is_rate_sent;
 use crate::thresholds::{
-    TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LAST_LOOK, TURNS_LEVEL, TURNS_LOOKS,
-    TURNS_LOSS_FOR_COST, TURNS_NOT_BETTER_LEVEL, TURNS_REPORTED,
+    TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LAST_LOOK, TURNS_LOOKS, TURNS_LOSS_FOR_COST,
+    TURNS_NOT_BETTER_LEVEL, TURNS_REPORTED,
 };
-use figures::captured_share;
+use figures::{captured_share, taken_share};
+use loss::Loss;
+use order::in_order;
 use table::{Contrast, Measure, Table};
 
 /// What rounds of short trials at one load show. Methods that only count frames take no part.
@@ -191,9 +195,10 @@ pub fn costs_are_open(trials: &[&TrialResult]) -> bool {
     })
 }
 
-/// Whether the method captured all of the load of a trial in turns, but for a pause.
+/// Whether the method captured all of the load of a trial in turns, but for a pause, and for the time in which others had its CPUs: the load
+/// that a method can capture is that of a quiet host.
 pub fn captures_all(trial: &TrialResult) -> bool {
-    captured_share(trial) >= TURNS_CAPTURED
+    captured_share(trial) >= TURNS_CAPTURED - taken_share(trial)
 }
 
 impl Judgement {
@@ -224,7 +229,7 @@ impl Judgement {
             may_be_better: Vec::new(),
             rounds: 0,
         };
-        judgement.first = table.in_order(&judgement.open)[0];
+        judgement.first = in_order(table, &judgement.open)[0];
         for look in TURNS_LOOKS {
             if look > table.rounds() || judgement.is_decided() {
                 break;
@@ -256,7 +261,7 @@ impl Judgement {
     /// Judges once more, by the rounds so far, with this probability of a false finding. Each method that may be first is tried, the best
     /// looking one first.
     fn look(&mut self, table: &Table, level: f64) {
-        let candidates = table.in_order(&self.open);
+        let candidates = in_order(table, &self.open);
         let mut looks: Vec<Look> = Vec::new();
         for &candidate in &candidates {
             looks.push(Look::from_candidate(table, candidate, &self.open, level));
@@ -280,9 +285,9 @@ impl Judgement {
         let mut order = vec![self.first];
         order.extend(self.equal.iter().copied());
         let rest: Vec<usize> = self.open.iter().copied().filter(|column| !order.contains(column)).collect();
-        order.extend(table.in_order(&rest));
+        order.extend(in_order(table, &rest));
         let below: Vec<usize> = self.below.iter().map(|below| below.column).collect();
-        order.extend(table.in_order(&below));
+        order.extend(in_order(table, &below));
         let mut methods = Vec::new();
         for column in order {
             let Some(captured) = table.captured(column) else { continue };
@@ -337,14 +342,11 @@ impl Judgement {
         let Some(&Below { by, .. }) = self.below.iter().find(|below| below.column == column) else {
             return open;
         };
-        let measure = match by {
-            BelowBy::Loss => Measure::Captured,
-            BelowBy::Cost | BelowBy::ApplicationCost => Measure::Cost,
+        let factor = match by {
+            BelowBy::Loss => Loss::between(table, self.first, column).map(|loss| loss.multiple()),
+            BelowBy::Cost | BelowBy::ApplicationCost => self.advantage_over(table, Measure::Cost, column),
         };
-        match Contrast::between(table, measure, self.first, column) {
-            Some(contrast) => RelationToFirst::Below { by, factor: contrast.multiple() },
-            None => open,
-        }
+        factor.map_or(open, |factor| RelationToFirst::Below { by, factor })
     }
 }
 
@@ -388,36 +390,38 @@ impl Look {
 
 impl Standing {
     fn of_column(table: &Table, candidate: usize, column: usize) -> Self {
-        let captured = Contrast::between(table, Measure::Captured, candidate, column);
+        let captured = Loss::between(table, candidate, column);
         let cost = Contrast::between(table, Measure::Cost, candidate, column);
         let margin = TURNS_EQUAL.ln_1p();
         let mut below: Option<(BelowBy, f64)> = None;
         // Where each is better in one figure, loss decides only if it outweighs the cost.
         let dearer_by = cost.as_ref().map_or(0.0, |cost| -cost.middle);
-        if let Some(captured) = captured.as_ref().filter(|captured| is_ahead(captured))
-            && (dearer_by <= 0.0 || captured.is_above(-outweighed_by(dearer_by), TURNS_NOT_BETTER_LEVEL))
+        if let Some(captured) = captured.as_ref().filter(|captured| is_ahead(captured.middle()))
+            && (dearer_by <= 0.0 || captured.is_more_by(outweighed_by(dearer_by), TURNS_NOT_BETTER_LEVEL))
         {
-            below = Some((BelowBy::Loss, captured.by_chance));
+            below = Some((BelowBy::Loss, captured.by_chance()));
         }
         // And less CPU time counts if it outweighs the loss.
         let saved = cost.as_ref().and_then(|cost| cost.multiple().low).map_or(0.0, f64::ln);
         let is_as_complete = captured
             .as_ref()
             .is_some_and(|captured| captured.is_above(outweighed_by(saved), TURNS_NOT_BETTER_LEVEL));
-        if let Some(cost) = cost.as_ref().filter(|cost| is_as_complete && is_ahead(cost))
+        if let Some(cost) = cost.as_ref().filter(|cost| is_as_complete && is_ahead(cost.middle))
             && below.is_none_or(|(_, by_chance)| cost.by_chance < by_chance)
         {
             let by = if table.knows_kernel { BelowBy::Cost } else { BelowBy::ApplicationCost };
             below = Some((by, cost.by_chance));
         }
-        let contrasts = [captured, cost];
-        let is_as_good = |contrast: &Option<Contrast>| {
-            contrast.as_ref().is_some_and(|contrast| contrast.is_above(margin, TURNS_NOT_BETTER_LEVEL))
-        };
-        let tests = contrasts.iter().flatten().filter(|contrast| !contrast.is_constant()).count() as f64;
+        let level = TURNS_NOT_BETTER_LEVEL;
+        let captures_as_much = captured.as_ref().is_some_and(|captured| captured.is_above(margin, level));
+        let costs_as_much = cost.as_ref().is_some_and(|cost| cost.is_above(margin, level));
+        let is_captured_tested = captured.as_ref().is_some_and(|captured| !captured.is_constant());
+        let is_cost_tested = cost.as_ref().is_some_and(|cost| !cost.is_constant());
+        let tests = f64::from(u8::from(is_captured_tested) + u8::from(is_cost_tested));
         Self {
-            is_equal: are_within(&contrasts, margin),
-            may_be_better: !contrasts.iter().all(is_as_good),
+            is_equal: captured.is_some_and(|captured| captured.is_within(margin))
+                && cost.is_some_and(|cost| cost.is_within(margin)),
+            may_be_better: !(captures_as_much && costs_as_much),
             below: below.map(|(by, by_chance)| (by, (tests * by_chance).min(1.0))),
         }
     }
@@ -425,8 +429,7 @@ impl Standing {
 
 /// Whether a method is better than another one by the medians.
 fn looks_better(table: &Table, column: usize, other: usize) -> bool {
-    let captured =
-        Contrast::between(table, Measure::Captured, column, other).map_or(0.0, |ahead| ahead.middle);
+    let captured = Loss::between(table, column, other).map_or(0.0, |ahead| ahead.middle());
     let saved = Contrast::between(table, Measure::Cost, column, other).map_or(0.0, |ahead| ahead.middle);
     let is_cheaper = saved > TURNS_EQUAL.ln_1p() && captured > -outweighed_by(saved);
     is_cheaper || captured > outweighed_by(-saved)
@@ -443,20 +446,9 @@ fn planned_level() -> f64 {
     TURNS_FALSE_ALARMS * (1.0 - TURNS_LAST_LOOK) / TURNS_LOOKS.len() as f64
 }
 
-/// Whether both figures are known to differ by no more than a margin.
-fn are_within(contrasts: &[Option<Contrast>; 2], margin: f64) -> bool {
-    for contrast in contrasts {
-        let Some(contrast) = contrast else { return false };
-        if !contrast.is_above(margin, TURNS_LEVEL) || !contrast.is_below(margin) {
-            return false;
-        }
-    }
-    true
-}
-
-/// Whether the candidate is better by enough to be reported.
-fn is_ahead(contrast: &Contrast) -> bool {
-    contrast.middle >= TURNS_REPORTED.ln_1p()
+/// Whether the candidate is better by enough to be reported, on the logarithmic scale.
+fn is_ahead(by: f64) -> bool {
+    by >= TURNS_REPORTED.ln_1p()
 }
 
 impl Turns {

@@ -9,8 +9,8 @@ use crate::reproduction::measured::visits::Visits;
 use crate::reproduction::testable::answer_without_load;
 use crate::reproduction::{Answer, ClaimEvidence, Judgement};
 use crate::sustained::is_published_load_sent;
+use crate::thresholds::REPRODUCTION_FALSE_ALARMS;
 use capbench_statistics::least_by_chance;
-use capbench_statistics::thresholds::FALSE_ALARMS;
 
 /// How an answer follows from visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Chance {
             Self::Apart => Some(least_by_chance([(visits, visits)])),
             // Each visit is on one of two sides of the limit, like one of two trials: twice all are on the same one.
             Self::Limit => Some(least_by_chance(vec![(1, 1); visits])),
-            Self::Tested => Some(FALSE_ALARMS),
+            Self::Tested => Some(REPRODUCTION_FALSE_ALARMS),
             Self::Unknown => None,
         }
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ended, MaximumRate};
 use crate::bursts::Percent;
+use crate::sustained::has_unsent_frames;
 use crate::thresholds::LOSSLESS_TRIALS_IN_SUCCESSION;
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -41,8 +42,8 @@ pub struct LossPoint {
     /// Frames delivered.
     pub delivered: u64,
     /// Whether the generator left frames unsent, so that the point does not represent this load.
-    #[serde(default)]
-    pub generator_limited: bool,
+    #[serde(rename = "generator_limited", default)]
+    pub has_unsent_frames: bool,
     /// How its trial ended.
     pub verdict: Verdict,
     /// Number of the trial.
@@ -59,7 +60,7 @@ impl LossPoint {
             intended: trial.intended,
             sent: trial.sent,
             delivered: trial.delivered,
-            generator_limited: trial.shortfall() > 0,
+            has_unsent_frames: has_unsent_frames(trial),
             verdict: trial.verdict,
             trial: trial.number,
         }
@@ -70,7 +71,7 @@ impl FrameLossOutcome {
     /// Whether the last trials in succession sent all intended frames and lost none.
     pub fn is_clean(&self) -> bool {
         let last = self.points.iter().rev().take(LOSSLESS_TRIALS_IN_SUCCESSION);
-        let clean = last.filter(|point| !point.generator_limited && point.loss_percent == 0.0);
+        let clean = last.filter(|point| !point.has_unsent_frames && point.loss_percent == 0.0);
         clean.count() == LOSSLESS_TRIALS_IN_SUCCESSION
     }
 }

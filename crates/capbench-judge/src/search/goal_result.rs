@@ -186,15 +186,21 @@ impl GoalResult {
         result
     }
 
-    /// Its own bounds, or those of the finest coarser target if it does not have both.
-    pub fn best_bounds(&self) -> Option<(&Bound, &Bound)> {
-        let bounds = self.lower.as_ref().zip(self.upper.as_ref());
-        bounds.or(self.so_far.as_ref().map(|so_far| (&so_far.lower, &so_far.upper)))
+    /// The lower bound of the coarser target if there is one, else its own. A coarser target decides a load as the goal does, but after less
+    /// trial time. So the goal's own bound is no nearer to the limit, unless it is a sustained load above an unsustained one, which
+    /// [`Database::bounds`] ignores, too.
+    pub fn best_lower(&self) -> Option<&Bound> {
+        self.so_far.as_ref().map(|so_far| &so_far.lower).or(self.lower.as_ref())
     }
 
-    /// Its upper bound, or if it has none, that of the finest coarser target.
+    /// The upper bound by the rule of [`Self::best_lower`].
     pub fn best_upper(&self) -> Option<&Bound> {
-        self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))
+        self.so_far.as_ref().map(|so_far| &so_far.upper).or(self.upper.as_ref())
+    }
+
+    /// Both best bounds, which are of one target; `None` if one is missing.
+    pub fn best_bounds(&self) -> Option<(&Bound, &Bound)> {
+        self.best_lower().zip(self.best_upper())
     }
 
     /// What limits its load, by the trials at its upper bound: earlier versions saved another limit of the same trials. Without an upper
@@ -329,6 +335,20 @@ mod tests {
     fn the_bound_of_a_coarser_target_shows_what_limits_like_any_other() {
         let coarser = result(None, Some(upper(20_000, 100)));
         assert_eq!(coarser.limited_by(&Trials::new(&[], 1)), Some(LimitedBy::Place(Place::Ring)));
+    }
+
+    #[test]
+    fn the_bounds_of_a_coarser_target_count_before_the_single_one_of_the_goal() {
+        let of_goal = |intended_pps| Bound { intended_pps, ..upper(20_000, 100) };
+        let mut early = result(Some(of_goal(1.2e6)), Some(of_goal(1e6)));
+        assert_eq!(early.best_upper(), Some(&of_goal(1e6)));
+        early.lower = Some(of_goal(8e5));
+        let so_far = early.so_far.take().unwrap();
+        assert_eq!(early.best_bounds(), Some((&of_goal(8e5), &of_goal(1.2e6))));
+        early.upper = None;
+        assert_eq!((early.best_lower(), early.best_bounds()), (Some(&of_goal(8e5)), None));
+        let early = GoalResult { so_far: Some(so_far.clone()), ..early };
+        assert_eq!(early.best_bounds(), Some((&so_far.lower, &so_far.upper)));
     }
 
     #[test]

@@ -7,7 +7,6 @@
 
 use serde::Serialize;
 
-use super::bound::Bound;
 use super::goal_result::{GoalResult, Status};
 use super::outcome::SearchOutcome;
 use crate::thresholds::{MOST_ADVISED_SEARCHES, SEARCH_ORDER_FALSE_ALARMS};
@@ -93,7 +92,7 @@ pub fn ranked_goals(searches: &[SearchOutcome]) -> Vec<(&SearchOutcome, &GoalRes
 
 /// The lower bound of a goal, or of a coarser target; 0 without one.
 fn sustained_pps(goal: &GoalResult) -> f64 {
-    lower_bound(goal).map_or(0.0, |bound| bound.achieved_pps)
+    goal.best_lower().map_or(0.0, |bound| bound.achieved_pps)
 }
 
 /// For each goal of several methods in one scene, the ranked methods.
@@ -135,11 +134,11 @@ fn methods(searches: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
     for search in searches {
         let Some(method) = &search.method else { continue };
         let Some(result) = search.goals.iter().find(|result| result.goal.name == goal) else { continue };
-        let Some(lower) = lower_bound(result) else { continue };
+        let Some(lower) = result.best_lower() else { continue };
         // An "at least" result has no upper bound of the method.
         let upper = match result.status {
             Status::AtLeast => f64::INFINITY,
-            _ => result.best_bounds().map_or(f64::INFINITY, |(_, upper)| upper.intended_pps),
+            _ => result.best_upper().map_or(f64::INFINITY, |upper| upper.intended_pps),
         };
         let place = methods.iter().position(|known| known.method == *method).unwrap_or_else(|| {
             methods.push(Ranked {
@@ -364,17 +363,12 @@ impl<'r> Scene<'r> {
     }
 }
 
-/// The lower bound of a search for a goal, or of its finest target that has one.
-pub(crate) fn lower_bound(result: &GoalResult) -> Option<&Bound> {
-    result.lower.as_ref().or(result.so_far.as_ref().map(|so_far| &so_far.lower))
-}
-
 /// Whether the interval of the median of these lower bounds has no known upper end: a search without an upper bound of the method can
 /// have a higher load than was tried, and such searches are enough to reach the end.
 pub(crate) fn is_end_open<'r>(results: impl IntoIterator<Item = &'r GoalResult>) -> bool {
     let mut highest_pps = Vec::new();
     for result in results {
-        let Some(bound) = lower_bound(result) else { continue };
+        let Some(bound) = result.best_lower() else { continue };
         highest_pps.push(match result.status {
             Status::AtLeast => f64::INFINITY,
             _ => bound.achieved_pps,
@@ -420,11 +414,11 @@ impl Repeated {
             results += 1;
             regular += u32::from(result.status == Status::Regular);
             at_least += u32::from(result.status == Status::AtLeast);
-            let Some(bound) = lower_bound(result) else {
+            let Some(bound) = result.best_lower() else {
                 without += 1;
                 continue;
             };
-            coarser += u32::from(result.lower.is_none());
+            coarser += u32::from(result.so_far.is_some());
             lower_pps.push(bound.achieved_pps);
             trials.extend(&bound.trials);
         }

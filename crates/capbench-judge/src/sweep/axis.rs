@@ -48,6 +48,32 @@ pub enum Analysis {
     Scaling,
 }
 
+/// The unit of the points of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub enum PointUnit {
+    /// Work per packet in nanoseconds.
+    #[serde(rename = "ns")]
+    Nanoseconds,
+    /// Work per packet in iterations of a loop.
+    #[serde(rename = "iterations")]
+    Iterations,
+    /// Octets of a frame with FCS.
+    #[serde(rename = "octets")]
+    Octets,
+    /// Bytes of a ring.
+    #[serde(rename = "bytes")]
+    Bytes,
+    /// Offered packets per second.
+    #[serde(rename = "packets/s")]
+    PacketsPerSecond,
+    /// Delay of interrupts in microseconds.
+    #[serde(rename = "us")]
+    Microseconds,
+    /// Members that share the frames.
+    #[serde(rename = "members")]
+    Members,
+}
+
 macro_rules! axes {
     ($(#[doc = $summary:literal] $name:ident = $key:literal: $facts:expr,)*) => {
         /// The varied parameter.

@@ -6,8 +6,8 @@ use capbench_frames::rates::Pps;
 use capbench_model::for_tests::{measured, profile};
 use capbench_model::trial::{Load, Phase, TrialResult};
 
-use super::AxisKind;
 use super::outcome::{PointRecord, Reading, Series, SweepOutcome};
+use super::{AxisKind, PointUnit};
 
 /// The load and the result of a trial of a second.
 pub(crate) struct LoadTrial {
@@ -101,7 +101,7 @@ pub(crate) fn sweep_of_loads(places: &[f64], series: Vec<Series>) -> SweepOutcom
     }
     SweepOutcome {
         axis: AxisKind::Load,
-        unit: Some("packets/s".into()),
+        unit: Some(PointUnit::PacketsPerSecond),
         seed: 0,
         repeats: 1,
         quiet_s: 0.0,

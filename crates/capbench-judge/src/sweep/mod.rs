@@ -22,5 +22,5 @@ pub mod outcome;
 pub mod regimes;
 pub mod scaling;
 
-pub use axis::{Analysis, AxisKind, Named};
+pub use axis::{Analysis, AxisKind, Named, PointUnit};
 pub use outcome::{Reading, Series, SweepOutcome};

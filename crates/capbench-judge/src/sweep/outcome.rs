@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::axis::AxisKind;
+use super::axis::{AxisKind, PointUnit};
 use super::back_to_back::BackToBack;
 use super::scaling::Scaling;
 use crate::limit::{Limit, is_kernel_limit, is_receive_work};
@@ -23,7 +23,7 @@ pub struct SweepOutcome {
     pub axis: AxisKind,
     /// Unit of the points; absent if they are names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit: Option<String>,
+    pub unit: Option<PointUnit>,
     /// The seed of the order.
     pub seed: u64,
     /// Planned number of visits per point.

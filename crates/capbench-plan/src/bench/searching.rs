@@ -375,8 +375,7 @@ fn may_be_best(one: &Measured, known: Option<&Ranking>, fastest: f64) -> bool {
 /// The load that a search found to be sustained without loss.
 fn sustained(outcome: &SearchOutcome) -> Option<f64> {
     let lossless = outcome.goals.iter().find(|goal| goal.goal.name == LOSSLESS)?;
-    let lower = lossless.lower.as_ref().or(lossless.so_far.as_ref().map(|so_far| &so_far.lower))?;
-    Some(lower.achieved_pps)
+    Some(lossless.best_lower()?.achieved_pps)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use capbench_judge::search::database::Database;
 use capbench_judge::search::{
     Buffered, End, GoalResult, LossNumbers, MaximumLoad, MaximumSource, SearchOutcome, SearchPlan, SelfTest,
 };
-use capbench_judge::sustained::Observation;
+use capbench_judge::sustained::{Observation, has_unsent_frames};
 use capbench_model::trial::{Load, Phase, Trial, TrialResult};
 
 /// A finished search.
@@ -150,7 +150,7 @@ fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<SearchWarning> {
     let of_search: Vec<&TrialResult> = trials.iter().filter(|trial| trial.phase == Phase::Search).collect();
     let all_trials = of_search.len() as u64;
     let short: Vec<u32> =
-        of_search.iter().filter(|trial| trial.shortfall() > 0).map(|trial| trial.number).collect();
+        of_search.iter().filter(|trial| has_unsent_frames(trial)).map(|trial| trial.number).collect();
     if !short.is_empty() {
         doubts.push(SearchWarning::UnsentFrames { trials: short, all_trials });
     }

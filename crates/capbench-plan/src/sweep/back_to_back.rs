@@ -15,7 +15,8 @@ use crate::Result;
 use crate::bursts::{BurstSearch, Longest};
 use crate::session::{Missing, Session};
 use capbench_judge::bursts::{BurstEnd, Percent};
-use capbench_judge::sustained::{is_load_sent, is_sustained};
+use capbench_judge::limit::is_generator_limit;
+use capbench_judge::sustained::is_sustained;
 use capbench_judge::sweep::back_to_back::{InvalidTrial, SweptBurst};
 use capbench_judge::thresholds::SWEPT_BURST_RESOLUTION;
 use capbench_model::laboratory::Setup;
@@ -102,7 +103,7 @@ impl BackToBackTest {
             lost: Vec::new(),
         };
         let before = session.trials.len();
-        if overload.verdict == Verdict::GeneratorLimited && !is_load_sent(&overload) {
+        if is_generator_limit(&overload) {
             burst.end = BurstEnd::GeneratorLimited;
         } else if is_sustained(&overload) {
             burst.end = BurstEnd::NeverFills;

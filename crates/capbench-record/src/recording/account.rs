@@ -14,6 +14,7 @@ use capbench_model::completeness::{
 };
 use capbench_model::counters::{Loss, lost_behind_capture_point};
 use capbench_model::places::Place;
+use capbench_model::saved::SavedMethod;
 
 use crate::merge::{MergeTally, PortTally};
 use crate::writing::{PacketCounts, WriterCounts};
@@ -39,7 +40,7 @@ pub struct InterfaceAccount {
     /// Its name.
     pub name: String,
     /// The method as the user wrote it.
-    pub method: String,
+    pub method: SavedMethod,
     /// Captures that shared its frames.
     pub members: usize,
     /// Frames that the interface received, by its counter.

@@ -233,7 +233,7 @@ impl InterfaceDocument {
         let row = |(place, count, source)| RowDocument { place, count, source };
         Self {
             interface: interface.name.clone(),
-            method: interface.method.clone(),
+            method: interface.method.to_string(),
             members: interface.members,
             received: interface.received,
             accepted: interface.accepted,

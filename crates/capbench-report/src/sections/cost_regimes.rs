@@ -2,7 +2,7 @@
 
 use capbench_judge::sweep::outcome::Swept;
 use capbench_judge::sweep::regimes::{CostRegimes, cost_regimes};
-use capbench_judge::sweep::{Analysis, Reading, Series as SweptSeries, SweepOutcome};
+use capbench_judge::sweep::{Analysis, PointUnit, Reading, Series as SweptSeries, SweepOutcome};
 use capbench_results::Results;
 
 use super::parts::{self, by_key, chart, linear, point, series};
@@ -103,7 +103,8 @@ fn levels(varied: &Varied, line: &SweptSeries, regimes: &CostRegimes<'_>) -> Vec
 fn notes_of_regimes(sweep: &SweepOutcome, regimes: &CostRegimes<'_>) -> Vec<String> {
     let found = &regimes.found;
     let unit = figures::number(found.unit.ns, Unit::Nanoseconds);
-    let work = if sweep.unit.as_deref() == Some("ns") { "A nanosecond asked for" } else { "An iteration" };
+    let work =
+        if sweep.unit == Some(PointUnit::Nanoseconds) { "A nanosecond asked for" } else { "An iteration" };
     let source = match found.unit.is_fitted {
         true => "read off the slope of the last straight piece",
         false => "as measured alone on that CPU",

@@ -147,13 +147,17 @@ fn method(search: &SearchOutcome) -> String {
 /// The lower bound of a goal in a row. The first goal of the chart has a thin line up to the upper bound; lines of several goals
 /// would hide each other.
 fn goal_point(row: usize, goal: &GoalResult, is_first_goal: bool) -> Option<Point> {
-    let lower = goal.lower.as_ref()?;
-    let interval = match &goal.upper {
+    let lower = goal.best_lower()?;
+    let upper = goal.best_upper();
+    let interval = match upper {
         Some(upper) if is_first_goal => Some([lower.achieved_pps, upper.intended_pps]),
         _ => None,
     };
-    let is_at_least = goal.upper.is_none();
-    Some(Point { interval, is_at_least, ..point(row as f64, lower.achieved_pps, lower.trials.clone()) })
+    Some(Point {
+        interval,
+        is_at_least: upper.is_none(),
+        ..point(row as f64, lower.achieved_pps, lower.trials.clone())
+    })
 }
 
 /// Leaves out the lines that the first one hides, because none of their bars is longer.

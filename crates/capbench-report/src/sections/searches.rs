@@ -2,6 +2,7 @@
 
 use capbench_judge::finding::search::SetUp;
 use capbench_judge::search::{Bound, SearchOutcome, Status};
+use capbench_judge::sustained::has_unsent_frames;
 use capbench_model::trial::TrialResult;
 use capbench_results::Results;
 
@@ -16,7 +17,7 @@ use crate::tables::BOUNDS;
 const BARS: &str = "A bar reaches from a lower bound, a load that was sustained, to the upper bound of the same search, one that was not. Loads between them were not tried, or not for long enough. Searches of one set-up that differ by more than their bars show how repeatable a result is on this host.";
 /// Trials without loss only because buffers absorbed the backlog.
 const BUFFERED: &str = "nothing lost only because buffers had room";
-/// Trials whose generator did not reach the load: unsent frames count as lost but are no loss of the method.
+/// Trials whose generator left frames unsent: these count as lost but are no loss of the method.
 const UNSENT: &str = "generator left frames unsent";
 
 /// Bounds by goal, and the trials of each set-up's searches.
@@ -178,7 +179,7 @@ fn trials_chart(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Ch
         for trial in trials.sound(&search.trials) {
             if buffered.contains(&trial.number) {
                 buffered_points.push(trial_point(trial));
-            } else if trial.shortfall() > 0 {
+            } else if has_unsent_frames(trial) {
                 unsent_points.push(trial_point(trial));
             } else {
                 points.push(trial_point(trial));

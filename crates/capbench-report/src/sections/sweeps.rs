@@ -11,6 +11,7 @@ use super::parts::{
 use super::varied::Varied;
 use crate::model::{Chart, Kind, Mark, Place, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered};
+use crate::sentences::axes::shown_unit;
 use crate::sentences::saved::interval_of_sweep;
 
 /// If a chart would have more lines than this, each placement and load has a chart.
@@ -81,7 +82,9 @@ fn has_rates(sweep: &SweepOutcome) -> bool {
 /// What distinguishes a sweep from others of its publication: the unit of the axis, and the set-up. Empty if neither is known.
 fn differences(sweep: &SweepOutcome) -> String {
     let mut parts = Vec::new();
-    parts.extend(sweep.unit.clone());
+    parts.extend(sweep.unit.map(|points| shown_unit(points).0.symbol().to_string()));
+    // Members have no unit.
+    parts.retain(|unit| !unit.is_empty());
     parts.extend(sweep.series.first().and_then(SweptSeries::scene));
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }

@@ -4,9 +4,9 @@ use capbench_judge::sweep::{Analysis, Reading, Series as SweptSeries, SweepOutco
 
 use super::ledger_layers::PlacedTrials;
 use super::parts::{linear, logarithmic, names, point};
-use crate::model::{Axis, Kind, Point, Scale, Unit};
+use crate::model::{Axis, Kind, Point, Scale};
 use crate::naming::Numbered;
-use crate::sentences::axes::{AxisWords, axis_words};
+use crate::sentences::axes::{AxisWords, axis_words, shown_unit};
 
 /// The varied setting of a sweep as an axis, with the positions of its points.
 pub(super) struct Varied {
@@ -22,7 +22,7 @@ impl Varied {
     pub(super) fn from_outcome(outcome: &SweepOutcome) -> Self {
         let AxisWords { heading: label, noun: words, .. } = axis_words(outcome.axis);
         let numbers: Option<Vec<f64>> = outcome.points.iter().map(|point| point.at).collect();
-        let unit = outcome.unit.as_deref().and_then(unit_and_factor);
+        let unit = outcome.unit.map(shown_unit);
         let (Some(numbers), Some((unit, factor))) = (numbers, unit) else {
             let labels = outcome.points.iter().map(|point| point.label.clone()).collect();
             return Self::named(label, words, labels);
@@ -84,18 +84,5 @@ impl Varied {
             });
         }
         points
-    }
-}
-
-/// The unit of a saved sweep's numbers, and the factor that converts them to it; `None` if they have no unit.
-fn unit_and_factor(saved: &str) -> Option<(Unit, f64)> {
-    match saved {
-        "ns" => Some((Unit::Nanoseconds, 1.0)),
-        "us" => Some((Unit::Nanoseconds, 1000.0)),
-        "iterations" => Some((Unit::Iterations, 1.0)),
-        "octets" | "bytes" => Some((Unit::Bytes, 1.0)),
-        "packets/s" => Some((Unit::PacketsPerSecond, 1.0)),
-        "members" => Some((Unit::Count, 1.0)),
-        _ => None,
     }
 }

@@ -1,6 +1,8 @@
-//! The words of the parameters that a sweep can vary.
+//! The words of the parameters that a sweep can vary, and the units of their points.
 
-use capbench_judge::sweep::AxisKind;
+use capbench_judge::sweep::{AxisKind, PointUnit};
+
+use crate::model::Unit;
 
 /// What a parameter is called, by the text that names it.
 #[derive(Clone, Copy, Debug)]
@@ -45,5 +47,17 @@ pub const fn axis_words(axis: AxisKind) -> AxisWords {
             noun: "the number of members",
             summary: "Number of threads of a method that share the frames.",
         },
+    }
+}
+
+/// The unit in which charts and tables show the points of a sweep, and the factor that converts them to it.
+pub(crate) fn shown_unit(points: PointUnit) -> (Unit, f64) {
+    match points {
+        PointUnit::Nanoseconds => (Unit::Nanoseconds, 1.0),
+        PointUnit::Microseconds => (Unit::Nanoseconds, 1000.0),
+        PointUnit::Iterations => (Unit::Iterations, 1.0),
+        PointUnit::Octets | PointUnit::Bytes => (Unit::Bytes, 1.0),
+        PointUnit::PacketsPerSecond => (Unit::PacketsPerSecond, 1.0),
+        PointUnit::Members => (Unit::Count, 1.0),
     }
 }

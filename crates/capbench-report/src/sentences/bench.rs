@@ -115,11 +115,7 @@ pub(super) fn words(fact: &BenchFinding) -> String {
 fn unknown_program_words(program: &UnknownProgram) -> String {
     let UnknownProgram { method, because } = program;
     let reason = match because {
-        // A saved reason has load and method before its cause.
-        UnknownBecause::NotMeasured { text } => match text.split_once(&format!(": {method}: ")) {
-            Some((_, cause)) => cause.into(),
-            None => text.clone(),
-        },
+        UnknownBecause::NotMeasured { text } => text.clone(),
         UnknownBecause::Invalid { text } => format!("its trials are invalid ({text})"),
         UnknownBecause::NotSent { sent_pps } => {
             format!("the generator sent it up to {}", rate(sent_pps.floor()))

@@ -8,7 +8,7 @@ use capbench_results::Results;
 use super::statements::left_out_words;
 use super::{disturbers, in_words, noise, with_trials};
 use crate::model::Sentence;
-use crate::naming::{frames, list, many, time};
+use crate::naming::{frames, list, many, planned_load_words, time};
 
 /// How noisy the trials of two runs are, and which processes used their CPUs, in one line.
 pub(crate) fn noise_of_both_runs(runs: [(&str, &Results); 2]) -> Option<Sentence> {
@@ -127,6 +127,9 @@ fn set_up_words(missing: &NotMeasured) -> String {
     if let Some(placement) = &missing.placement {
         parts.push(format!("placement {placement}"));
     }
+    if let Some(load) = missing.load {
+        parts.push(format!("at {}", planned_load_words(load)));
+    }
     parts.join(" ")
 }
 
@@ -135,7 +138,7 @@ mod tests {
     use super::{Caveat, KnownSkew, NoiseCause, NotMeasured, NotMeasuredBecause, words};
     use capbench_model::noise::Noise;
     use capbench_model::statement::{LeftOutOfBench, PartOfBench};
-    use capbench_model::trial::SizeLabel;
+    use capbench_model::trial::{Load, SizeLabel};
 
     /// The line about this number of noisy trials among 42, whose noise does not lower rates.
     fn noisy_trials(noisy_trials: u32, cause: NoiseCause) -> String {
@@ -185,13 +188,14 @@ mod tests {
             method: "recv".into(),
             test: Some("latency".into()),
             placement: Some("same".into()),
-            frame_size: Some(capbench_model::trial::SizeLabel::Octets(64)),
+            frame_size: Some(SizeLabel::Octets(64)),
+            load: Some(Load::Maximum),
             reason: "no driver".into(),
         };
         let by_reason = vec![NotMeasuredBecause { reason: "no driver".into(), set_ups: vec![missing] }];
         assert_eq!(
             words(&Caveat::NotMeasured { by_reason }),
-            "Not measured: recv test latency 64-byte frames placement same (no driver)."
+            "Not measured: recv test latency 64-byte frames placement same at maximum load (no driver)."
         );
         let part = |octets, part| LeftOutOfBench {
             frame_size: SizeLabel::Octets(octets),

@@ -210,13 +210,8 @@ pub(crate) fn maximum_words(maximum: MaximumRate) -> String {
 pub fn not_measured(untested: &[Untested]) -> Vec<NotMeasured> {
     let mut not_measured = Vec::new();
     for untested in untested {
-        not_measured.push(NotMeasured {
-            method: untested.method.clone(),
-            test: Some(untested.test.into()),
-            placement: None,
-            frame_size: None,
-            reason: not_tested_words(&untested.because),
-        });
+        let missing = NotMeasured::new(untested.method.clone(), None, not_tested_words(&untested.because));
+        not_measured.push(NotMeasured { test: Some(untested.test.into()), ..missing });
     }
     not_measured
 }

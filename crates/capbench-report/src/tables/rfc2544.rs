@@ -151,7 +151,7 @@ fn frame_loss(all: &[Tested]) -> Option<Table> {
         let Found::FrameLoss(outcome) = &tested.found else { continue };
         for point in &outcome.points {
             rows.add(set_up(tested).and(loss_fields(outcome, point)), vec![point.trial]);
-            has_limited |= point.generator_limited;
+            has_limited |= point.has_unsent_frames;
         }
         unfinished_notes.extend(note_of_unfinished(tested));
         if !outcome.ends_without_loss {

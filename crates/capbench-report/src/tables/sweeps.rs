@@ -15,6 +15,7 @@ use capbench_results::Results;
 use super::rows::{Fields, Rows};
 use crate::figures::{count, significant};
 use crate::model::{Cell, Column, Table, Unit};
+use crate::sentences::axes::shown_unit;
 use crate::sentences::limits;
 use crate::sentences::saved::interval_of_sweep;
 
@@ -40,17 +41,10 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
 
 /// The fields that identify a point of a series.
 fn point_fields(sweep: &SweepOutcome, series: &Series, reading: &Reading) -> Fields {
-    let unit = match sweep.unit.as_deref() {
-        Some("ns") => Unit::Nanoseconds,
-        Some("iterations") => Unit::Iterations,
-        Some("octets" | "bytes") => Unit::Bytes,
-        Some("packets/s") => Unit::PacketsPerSecond,
-        Some("members") => Unit::Count,
-        _ => Unit::None,
-    };
+    let (unit, factor) = sweep.unit.map_or((Unit::None, 1.0), shown_unit);
     let point = sweep.points.get(reading.point);
     let added = if point.is_some_and(|point| point.refined) { " (added)" } else { "" };
-    let at = Cell::number_or_empty(point.and_then(|point| point.at));
+    let at = Cell::number_or_empty(point.and_then(|point| point.at).map(|at| at * factor));
     Fields::new()
         .words("method", "method", series.method.to_string())
         .words("placement", "placement", series.placement.as_ref().map(ToString::to_string))
@@ -271,10 +265,11 @@ pub(super) fn burst_ends(ends: impl Iterator<Item = BurstEnd>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use capbench_judge::sweep::AxisKind;
+    use capbench_judge::sweep::outcome::PointRecord;
+    use capbench_judge::sweep::{AxisKind, PointUnit};
     use capbench_statistics::interval::Estimate;
 
-    use super::{Reading, Series, SweepOutcome, Table, readings_table};
+    use super::{Reading, Series, SweepOutcome, Table, Unit, readings_table};
     use crate::model::Cell;
 
     /// The median of a figure's visits, with its interval.
@@ -299,8 +294,8 @@ mod tests {
         }
     }
 
-    /// The table of a sweep of one method with these points.
-    fn table_of(readings: Vec<Reading>) -> Table {
+    /// A sweep of one method with these points.
+    fn sweep_of(readings: Vec<Reading>) -> SweepOutcome {
         let series = Series {
             method: "recv".into(),
             placement: None,
@@ -309,7 +304,7 @@ mod tests {
             scaling: None,
             readings,
         };
-        let sweep = SweepOutcome {
+        SweepOutcome {
             axis: AxisKind::Work,
             unit: None,
             seed: 7,
@@ -320,8 +315,11 @@ mod tests {
             points: Vec::new(),
             series: vec![series],
             stopped: false,
-        };
-        readings_table(&sweep, "").unwrap()
+        }
+    }
+
+    fn table_of(readings: Vec<Reading>) -> Table {
+        readings_table(&sweep_of(readings), "").unwrap()
     }
 
     #[test]
@@ -336,6 +334,17 @@ mod tests {
         // The smallest and the largest of n visits miss the true median with a probability of 2 / 2^n.
         let notes = table.notes.join(" ");
         assert!(notes.contains("96.9 % with 6 visits, 93.8 % with 5 visits"), "{notes}");
+    }
+
+    #[test]
+    fn a_delay_of_interrupts_has_the_unit_of_its_chart() {
+        let point = PointRecord { label: "50us".into(), at: Some(50.0), refined: false };
+        let unit = Some(PointUnit::Microseconds);
+        let sweep = SweepOutcome { unit, points: vec![point], ..sweep_of(vec![reading(&[5.0])]) };
+        let table = readings_table(&sweep, "").unwrap();
+        let at = table.columns.iter().position(|column| column.key == "at").unwrap();
+        assert_eq!(table.columns[at].unit, Unit::Nanoseconds);
+        assert_eq!(table.rows[0].cells[at], Cell::Number(50_000.0));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use capbench_judge::soak::record::{Interval, SoakRecord};
 use capbench_judge::soak::segment::Segment;
 use capbench_judge::sweep::SweepOutcome;
 use capbench_judge::thresholds::TURN_LENGTH;
+use capbench_lab::LabError;
 use capbench_model::TrialError;
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
@@ -158,6 +159,14 @@ impl Recorder {
     }
 }
 
+/// Why a trial could not run. A program's error begins with the method, which is saved next to it.
+fn cause(why: &TrialError) -> String {
+    match LabError::inside(why) {
+        Some(LabError::Program { reason, .. }) => reason.clone(),
+        _ => why.to_string(),
+    }
+}
+
 impl Observer for Recorder {
     fn starts(&mut self, what: &str) {
         self.began.get_or_insert_with(Instant::now);
@@ -180,14 +189,13 @@ impl Observer for Recorder {
 
     fn skips(&mut self, setup: &Setup, load: Load, why: &TrialError) {
         let (Setup { method, placement, .. }, label) = (setup, setup.label());
-        let load = planned_load_words(load);
+        let load_words = planned_load_words(load);
         self.failures.push((method.clone(), Failure::of(why)));
-        let missing =
-            NotMeasured::new(Saved::Known(method.clone()), Some(*placement), format!("at {load}: {why}"));
-        self.results.not_measured.push(NotMeasured { frame_size: Some(setup.label()), ..missing });
-        self.bar
-            .0
-            .suspend(|| tell!("capbench: not measured: {method}, {label} B, {placement}, {load}: {why}"));
+        self.bar.0.suspend(|| {
+            tell!("capbench: not measured: {method}, {label} B, {placement}, {load_words}: {why}")
+        });
+        let missing = NotMeasured::new(Saved::Known(method.clone()), Some(*placement), cause(why));
+        self.results.not_measured.push(NotMeasured { frame_size: Some(label), load: Some(load), ..missing });
         self.bar.0.inc(1);
     }
 
@@ -266,5 +274,20 @@ impl Observer for Recorder {
             Some(known) => *known = so_far,
             None => self.results.sweeps.push(so_far),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LabError, TrialError, cause};
+
+    #[test]
+    fn the_cause_of_a_program_is_without_its_name() {
+        let not_ready = "it was not ready within 10s";
+        let error = LabError::Program { program: "./mine".into(), reason: not_ready.into() };
+        assert_eq!(cause(&TrialError::from(error)), not_ready);
+        let reason = "no driver".into();
+        let unsupported = TrialError::Unsupported { what: "af-xdp".into(), reason };
+        assert_eq!(cause(&unsupported), "af-xdp cannot run here: no driver");
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use capbench_capture::Occupancy;
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
+use capbench_model::saved::SavedMethod;
 use capbench_record::recording::{Account, InterfaceAccount, Session};
 use capbench_record::writing::{Lag, WriterCounts};
 use capbench_sys::host::LinkLayer;
@@ -16,8 +17,8 @@ use crate::status::{BitRates, Figures, InPlace, Losses, word};
 const NEARLY_FULL: f64 = 0.75;
 
 /// What makes room for longer packets; `None` for methods whose buffers capbench does not choose.
-fn cut_remedy(method: &str) -> Option<&'static str> {
-    match method.split(['+', ':']).next()? {
+fn cut_remedy(method: &SavedMethod) -> Option<&'static str> {
+    match method.known()?.name() {
         "packet-v1" | "packet-v2" => Some("; a larger --frame holds them"),
         "packet-v3" => Some("; a larger --block holds them"),
         _ => None,

@@ -42,9 +42,8 @@ pub fn in_words(
     let fewer = match slot_bytes > usual && options.frame.is_none() {
         true => {
             let short = format!("-s {}", LargestFrame::of_mtu(*mtu).octets);
-            // libpcap decides about its slots itself.
-            let command = command(&largest.cause).filter(|_| running.method.starts_with("packet-"));
-            let remedy = command.map_or_else(|| short.clone(), |command| format!("{command}, or {short},"));
+            let remedy = command(&largest.cause)
+                .map_or_else(|| short.clone(), |command| format!("{command}, or {short},"));
             format!("; slots for its MTU of {mtu} would be {}: {remedy} makes slots small", bytes / usual)
         }
         false => String::new(),

@@ -56,6 +56,7 @@ fn results() -> Results {
         test: None,
         placement: Some(HOSTILE.into()),
         frame_size: None,
+        load: None,
         reason: HOSTILE.into(),
     });
     for trial in &mut results.trials {

@@ -221,7 +221,8 @@ fn of_ranking(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> Ve
     let no_time = unanswered::no_time(question, ranking, run);
     if ranking.conclusion == Conclusion::Nothing && no_time.is_none() {
         let no_answer = every_trial_invalid.or_else(|| unanswered::no_answer(question, ranking, run));
-        return no_answer.into_iter().collect();
+        // Trials in turns can show which method loses least of a load that none is shown to sustain.
+        return no_answer.into_iter().chain(in_turns::in_turns(ranking, run)).collect();
     }
     let paused = pauses::paused(ranking, run);
     let has_time = no_time.is_none();

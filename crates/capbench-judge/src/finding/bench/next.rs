@@ -40,7 +40,7 @@ pub(super) fn settle(
         }
     }
     let mut command = words_to_settle(question, left, ranking);
-    command.extend(programs_file(run));
+    command.extend(words_without(run, &OF_METHODS_OR_TIME));
     let takes: Duration = whole_run(time_of_bench(is_at_load, left.len()));
     Some(found(BenchFinding::Settle { command, takes_s: Some(takes.as_secs_f64()) }, []))
 }
@@ -50,19 +50,39 @@ fn is_for_turns(trial: &TrialResult) -> bool {
     matches!(trial.phase, Phase::Turns | Phase::CommonLoad)
 }
 
+/// What the command that settles a ranking says by itself: the set-up, and how it compares methods.
+const OF_METHODS_OR_TIME: [&str; 10] = [
+    "--rate",
+    "--method",
+    "--size",
+    "--placement",
+    "--work",
+    "--out",
+    "--quick",
+    "--visits",
+    "--against",
+    "--duration",
+];
+
 /// Whether a run was a quick bench.
 fn is_quick(run: &RunFacts<'_>) -> bool {
     run.command.iter().any(|word| word == "--quick")
 }
 
-/// The flag and name of the file that defines the programs of a run; empty without one.
-fn programs_file(run: &RunFacts<'_>) -> Vec<String> {
-    let Some(at) = run.command.iter().position(|word| word.starts_with("--programs")) else {
-        return Vec::new();
-    };
-    // Without a `=`, the value of a flag is the next word.
-    let words = if run.command[at].contains('=') { 1 } else { 2 };
-    run.command[at..].iter().take(words).cloned().collect()
+/// The words of this run's command without the program, `bench` and these flags. Without a `=`, the value of a flag is the next word, but
+/// of `--quick`, which has none.
+fn words_without(run: &RunFacts<'_>, flags: &[&str]) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut is_value_left_out = false;
+    for word in run.command.iter().skip(2) {
+        let flag = word.split('=').next().unwrap_or_default();
+        let is_left_out = flags.contains(&flag);
+        if !is_left_out && !is_value_left_out {
+            words.push(word.clone());
+        }
+        is_value_left_out = is_left_out && flag == word && flag != "--quick";
+    }
+    words
 }
 
 /// The command of this run without its load, if no method sustains that: it finds what they sustain. It does not write into the
@@ -71,41 +91,29 @@ pub(super) fn find_highest(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Foun
     if matches!(ranking.conclusion, Conclusion::Use { .. } | Conclusion::OneOf { .. }) {
         return None;
     }
-    let mut command = Vec::new();
-    let mut has_load = false;
-    let mut is_value_of_left_out = false;
-    // The first word is the program.
-    for word in run.command.iter().skip(1) {
-        let is_load = word.starts_with("--rate") || word.starts_with("--max-loss");
-        let is_left_out = is_load || word.starts_with("--out");
-        has_load |= is_load;
-        if !is_left_out && !is_value_of_left_out {
-            command.push(word.clone());
-        }
-        // Without a `=`, the value of a flag is the next word.
-        is_value_of_left_out = is_left_out && !word.contains('=');
-    }
+    let all = words_without(run, &["--out"]);
+    let rest = words_without(run, &["--out", "--rate", "--max-loss"]);
+    let has_load = rest != all;
+    let command = std::iter::once("bench".into()).chain(rest).collect();
     has_load.then(|| found(BenchFinding::FindHighest { command }, []))
 }
 
 #[cfg(test)]
 mod tests {
 
-    use super::{RunFacts, programs_file};
+    use super::{OF_METHODS_OR_TIME, RunFacts, words_without};
 
     #[test]
-    fn a_command_names_the_file_that_defines_its_programs() {
+    fn the_next_command_keeps_what_it_does_not_say_itself() {
         for (given, expected) in [
-            (
-                &["capbench", "bench", "--programs", "own.toml", "--quick"][..],
-                &["--programs", "own.toml"][..],
-            ),
-            (&["capbench", "bench", "--programs=own.toml"], &["--programs=own.toml"]),
-            (&["capbench", "bench"], &[]),
+            ("capbench bench --programs own.toml --quick", "--programs own.toml"),
+            ("capbench bench --quick --tx eth1 --rx=eth2", "--tx eth1 --rx=eth2"),
+            ("capbench bench --rate 1k --size=64 --method a,b --isolated --out here", "--isolated"),
+            ("capbench bench", ""),
         ] {
-            let command: Vec<String> = given.iter().map(ToString::to_string).collect();
+            let command: Vec<String> = given.split(' ').map(String::from).collect();
             let run = RunFacts { command: &command, ..RunFacts::of_trials(&[]) };
-            assert_eq!(programs_file(&run), expected);
+            assert_eq!(words_without(&run, &OF_METHODS_OR_TIME).join(" "), expected);
         }
     }
 }

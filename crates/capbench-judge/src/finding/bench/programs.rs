@@ -62,7 +62,8 @@ pub(super) fn unknown(ranking: &Ranking, run: &RunFacts<'_>, not_measured: &[Not
         }
     }
     for ranked in &ranking.methods {
-        if !is_program(&ranked.method) || ranked.lossless.status != SustainedStatus::Unknown {
+        let is_unknown = ranked.lossless.status == SustainedStatus::Unknown;
+        if !is_program(&ranked.method) || !is_unknown || is_decided_in_turns(ranking, &ranked.method) {
             continue;
         }
         let mut of_program: Vec<&TrialResult> = run.trials.iter().collect();
@@ -77,6 +78,12 @@ pub(super) fn unknown(ranking: &Ranking, run: &RunFacts<'_>, not_measured: &[Not
         return None;
     }
     Some(found(BenchFinding::ProgramsUnknown { programs }, trials))
+}
+
+/// Whether trials in turns show how the program compares with the first method.
+fn is_decided_in_turns(ranking: &Ranking, program: &SavedMethod) -> bool {
+    let in_turns = ranking.turns.as_ref().and_then(|turns| turns.find(program));
+    in_turns.is_some_and(|known| known.is_decided == Some(true))
 }
 
 fn why_unknown(ranked: &Ranked, trials: &[&TrialResult]) -> UnknownBecause {

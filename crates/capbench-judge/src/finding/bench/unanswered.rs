@@ -5,7 +5,7 @@ use crate::thresholds::CLEARLY_BUSY_FACTOR;
 use capbench_model::ledger::LostAt;
 use capbench_model::trial::TrialResult;
 
-use super::verdict::{BenchVerdict, NoAnswerBecause, TimeOfThread};
+use super::verdict::{BenchVerdict, NoAnswerBecause, TimeOfThread, is_unknown};
 use super::{BenchFinding, SetUp, found, is_sound};
 use crate::finding::Found;
 use crate::limit::Limit;
@@ -55,7 +55,13 @@ pub(super) fn no_answer(question: Question, ranking: &Ranking, run: &RunFacts<'_
 /// that is named has the time. The caller puts it before the other answers, so it is no [`Found`] yet.
 pub(super) fn no_time(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<BenchVerdict> {
     let Question::CheapestAt { pps } = question else { return None };
-    if !matches!(ranking.conclusion, Conclusion::Nothing | Conclusion::NoneLossless { .. }) {
+    let is_open = match &ranking.conclusion {
+        Conclusion::Nothing | Conclusion::NoneLossless { .. } => true,
+        // Trials in turns name a method although none is shown to sustain the load.
+        Conclusion::Use { method, .. } => ranking.find(method).is_some_and(is_unknown),
+        Conclusion::OneOf { .. } | Conclusion::NotSent { .. } => false,
+    };
+    if !is_open {
         return None;
     }
     let work_ns = ranking.work.known().and_then(|work| work.nanoseconds());

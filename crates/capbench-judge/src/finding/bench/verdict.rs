@@ -103,6 +103,9 @@ pub enum BenchVerdict {
         /// Where it loses most frames.
         #[serde(skip_serializing_if = "Option::is_none")]
         place: Option<Place>,
+        /// Methods that trials in turns show to be worse than that one, best first.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        worse: Vec<WorseMethod>,
     },
     /// The generator did not send the load.
     NotSent {
@@ -156,6 +159,11 @@ pub enum SustainedRate {
     None,
     /// No trial shows it, or its trials are not in the ranking.
     Unknown,
+    /// No trial shows whether it sustains the load that was asked for.
+    UnknownAt {
+        /// The load in packets per second.
+        asked_pps: f64,
+    },
 }
 
 /// Methods that may be better than the one to use meanwhile.
@@ -214,11 +222,12 @@ pub enum TimeOfThread {
 }
 
 impl BenchVerdict {
-    /// Whether it answers the question of a bench: it names a method, or says that no method sustains the load. A run without an
-    /// answer is inconclusive.
+    /// Whether it answers the question of a bench: it names a method, which sustains the load that was asked for, or says that no method
+    /// does. A run without an answer is inconclusive.
     pub fn is_answer(&self) -> bool {
         match self {
-            Self::Use { .. } | Self::NoTime { .. } => true,
+            Self::Use { sustains, .. } => !matches!(sustains, SustainedRate::UnknownAt { .. }),
+            Self::NoTime { .. } => true,
             Self::NoneLossless { is_some_unknown, .. } => !is_some_unknown,
             Self::EveryTrialInvalid { .. }
             | Self::NoAnswer { .. }
@@ -260,6 +269,7 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
             is_some_unknown: ranking.methods.iter().any(is_unknown),
             closest: best.clone(),
             place: *place,
+            worse: best.as_ref().map_or_else(Vec::new, |closest| worse_than(ranking, closest)),
         }),
         Conclusion::NotSent { sent_pps } => {
             Some(BenchVerdict::NotSent { asked_pps: asked_pps?, sent_pps: *sent_pps })
@@ -341,10 +351,11 @@ fn sustains_load(ranking: &Ranking, method: &SavedMethod) -> bool {
 
 /// What a method of the ranking sustains without loss.
 fn sustained(question: Question, ranked: Option<&Ranked>) -> SustainedRate {
-    let Some(ranked) = ranked.filter(|ranked| !is_unknown(ranked)) else { return SustainedRate::Unknown };
-    match question {
-        Question::CheapestAt { pps } => at_load(&ranked.lossless, pps),
-        Question::HighestRate => highest(&ranked.lossless),
+    match (question, ranked.filter(|ranked| !is_unknown(ranked))) {
+        (Question::CheapestAt { pps }, Some(ranked)) => at_load(&ranked.lossless, pps),
+        (Question::CheapestAt { pps }, None) => SustainedRate::UnknownAt { asked_pps: pps },
+        (Question::HighestRate, Some(ranked)) => highest(&ranked.lossless),
+        (Question::HighestRate, None) => SustainedRate::Unknown,
     }
 }
 
@@ -397,9 +408,10 @@ mod tests {
 
     #[test]
     fn a_method_that_took_turns_without_a_searched_rate_has_an_unknown_one() {
+        let unknown_at = SustainedRate::UnknownAt { asked_pps: 1000.0 };
         for (status, expected) in [
-            (SustainedStatus::Unknown, SustainedRate::Unknown),
-            (SustainedStatus::NotReached, SustainedRate::None),
+            (SustainedStatus::Unknown, [SustainedRate::Unknown, unknown_at]),
+            (SustainedStatus::NotReached, [SustainedRate::None; 2]),
         ] {
             let lossless = known(status, None);
             let ranked = Ranked {
@@ -414,9 +426,9 @@ mod tests {
                 trials: 6,
                 disturbed: 0,
             };
-            for question in [Question::HighestRate, Question::CheapestAt { pps: 1000.0 }] {
-                assert_eq!(sustained(question, Some(&ranked)), expected, "{status:?}");
-            }
+            let questions = [Question::HighestRate, Question::CheapestAt { pps: 1000.0 }];
+            let rates = questions.map(|question| sustained(question, Some(&ranked)));
+            assert_eq!(rates, expected, "{status:?}");
         }
     }
 

@@ -151,6 +151,22 @@ fn time_that_no_process_explains_has_no_name() {
 }
 
 #[test]
+fn what_ticks_hide_in_each_short_trial_is_found_in_all_together() {
+    let short = |number: u32, foreign_ns: u64| {
+        let mut one = trial(number, vec![]);
+        one.disturbance.cpus[1].window_ns = 75 * MS;
+        one.disturbance.cpus[1].foreign_ns = foreign_ns;
+        disturbers(&mut one).window_ns = 75 * MS;
+        one
+    };
+    let run = |foreign_ns| (1..=16).map(|number| short(number, foreign_ns)).collect::<Vec<_>>();
+    assert_eq!(shares(&run(30 * MS)), [(unnamed(&[]), vec![1], 40)]);
+    // In 16 trials four ticks of each are 16 ticks of all.
+    assert!(find(&run(9 * MS)).is_none() && find(&run(11 * MS)).is_some());
+    assert!(find(&run(30 * MS)[..1]).is_none());
+}
+
+#[test]
 fn hypervisor_and_quota_are_named() {
     let mut one = trial(1, vec![]);
     one.disturbance.cpus[0].steal_ns = 100 * MS;

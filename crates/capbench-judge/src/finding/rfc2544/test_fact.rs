@@ -147,7 +147,7 @@ impl TestFact {
     fn of_frame_loss(outcome: &FrameLossOutcome) -> Option<Self> {
         let maximum_pps = outcome.maximum.pps.get();
         let mut points = outcome.points.iter();
-        let Some(highest) = points.find(|point| point.loss_percent > 0.0 || !point.generator_limited) else {
+        let Some(highest) = points.find(|point| point.loss_percent > 0.0 || !point.has_unsent_frames) else {
             // What was offered at least lost nothing.
             let offered = outcome.points.iter().map(|point| point.offered_percent).reduce(f64::max)?;
             let at_percent = (offered * 10.0).floor() / 10.0;
@@ -160,7 +160,7 @@ impl TestFact {
             return Some(Self::NoneLost { at_percent: highest.load_percent, maximum_pps, worst });
         }
         let mut points = outcome.points.iter();
-        let lossless = points.find(|point| point.loss_percent == 0.0 && !point.generator_limited);
+        let lossless = points.find(|point| point.loss_percent == 0.0 && !point.has_unsent_frames);
         Some(Self::SomeLost {
             highest: LossAtLoad::of_point(highest),
             maximum_pps,
@@ -228,7 +228,7 @@ mod tests {
             intended: 1000,
             sent: 1000,
             delivered: 1000,
-            generator_limited: false,
+            has_unsent_frames: false,
             verdict: Verdict::Lossy,
             trial: 1,
         }
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn loss_is_named_at_the_highest_load_and_where_it_ends() {
         let lossy = point(100.0, 50.0);
-        let unreached = LossPoint { generator_limited: true, ..point(90.0, 0.0) };
+        let unreached = LossPoint { has_unsent_frames: true, ..point(90.0, 0.0) };
         assert_eq!(frame_loss(&[lossy, unreached, point(80.0, 0.0)]), Some(some_lost(Some(80.0))));
         assert_eq!(
             frame_loss(&[lossy, unreached]),
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(frame_loss(&with_lower_loads), Some(none_lost(Some(worst))));
         assert_eq!(frame_loss(&[]), None);
         // At 100 % the generator sent 78.185 %.
-        let unreached = LossPoint { generator_limited: true, offered_percent: 78.185, ..point(100.0, 0.0) };
+        let unreached = LossPoint { has_unsent_frames: true, offered_percent: 78.185, ..point(100.0, 0.0) };
         let lossy = LossAtLoad { load_percent: 90.0, loss_ratio: 0.5 };
         let some = TestFact::SomeLost { highest: lossy, maximum_pps: 1e6, lossless_percent: Some(80.0) };
         assert_eq!(frame_loss(&[unreached, point(90.0, 50.0), point(80.0, 0.0)]), Some(some));

@@ -183,7 +183,7 @@ impl FoundLoad {
         let mut lower_pps = Vec::new();
         let mut at_least = 0;
         for (_, goal) in results {
-            lower_pps.extend(ranking::lower_bound(goal).map(|bound| bound.achieved_pps));
+            lower_pps.extend(goal.best_lower().map(|bound| bound.achieved_pps));
             at_least += u32::from(goal.status == Status::AtLeast);
         }
         let without = (results.len() - lower_pps.len()) as u32;
@@ -238,25 +238,18 @@ impl FoundLoad {
 
     /// What one search found for a goal.
     pub fn of_goal(goal: &GoalResult) -> Self {
-        let lower_pps = goal.lower.as_ref().map(|lower| lower.achieved_pps);
-        let upper_pps = goal.upper.as_ref().map(|upper| upper.intended_pps);
+        let lower_pps = goal.best_lower().map(|lower| lower.achieved_pps);
+        let upper_pps = goal.best_upper().map(|upper| upper.intended_pps);
         match (goal.status, lower_pps, upper_pps) {
-            (Status::Regular, Some(pps), _) => return Self::Regular { pps },
-            (Status::AtLeast, Some(pps), _) => return Self::AtLeast { pps },
-            (_, Some(lower_pps), Some(upper_pps)) => return Self::Between { lower_pps, upper_pps },
-            _ => {}
-        }
-        if let Some(so_far) = &goal.so_far {
-            return Self::BetweenByFewTrials {
-                lower_pps: so_far.lower.achieved_pps,
-                upper_pps: so_far.upper.intended_pps,
-            };
-        }
-        match (lower_pps, upper_pps) {
-            (Some(pps), _) => Self::AtLeast { pps },
+            (Status::Regular, Some(pps), _) => Self::Regular { pps },
+            (Status::AtLeast, Some(pps), _) | (_, Some(pps), None) => Self::AtLeast { pps },
+            (_, Some(lower_pps), Some(upper_pps)) => match goal.so_far {
+                Some(_) => Self::BetweenByFewTrials { lower_pps, upper_pps },
+                None => Self::Between { lower_pps, upper_pps },
+            },
             // A load that the generator did not send shows nothing of the method.
-            (None, Some(pps)) if goal.reason != Some(Reason::LeastLoadNotSent) => Self::Below { pps },
-            (None, _) => Self::Undecided { reason: goal.reason.clone() },
+            (_, None, Some(pps)) if goal.reason != Some(Reason::LeastLoadNotSent) => Self::Below { pps },
+            (_, None, _) => Self::Undecided { reason: goal.reason.clone() },
         }
     }
 }
@@ -395,7 +388,7 @@ fn limit_of_set_up(searches: &[&SearchOutcome], trials: &[TrialResult]) -> Optio
     let mut limits: Vec<LimitOfSearches> = Vec::new();
     for search in searches {
         let Some(goal) = search.goals.first() else { continue };
-        let Some(bound) = goal.best_upper().or(goal.lower.as_ref()) else { continue };
+        let Some(bound) = goal.best_upper().or(goal.best_lower()) else { continue };
         let by_number = Trials::new(trials, search.plan.burst_frames);
         let Some(limit) = goal.limit_by_trials(&by_number) else { continue };
         match limits.iter_mut().find(|known| known.limit == limit) {

@@ -8,19 +8,20 @@ use capbench_statistics::shift::Groups;
 use capbench_statistics::{aligned, by_key, least_by_chance, median};
 
 use super::figures::{
-    captured_share, charged_ns, cost_ns, exact_cost_ns, is_evidence, know_kernel, sent_share,
+    captured_share, charged_ns, cost_ns, exact_cost_ns, is_evidence, know_kernel, read_share, sent_share,
 };
-use super::{Multiple, SentShares, outweighed_by, planned_level};
+use super::{Multiple, SentShares, planned_level};
 use crate::recommendation::last::comes_last;
-use crate::thresholds::{
-    TURNS_EQUAL, TURNS_KNOWN_TIME, TURNS_LEAST_CAPTURED, TURNS_LEVEL, TURNS_LOOKS_LIKE_LESS,
-};
+use crate::sustained::is_rate_sent;
+use crate::thresholds::{TURNS_CAPTURED, TURNS_EQUAL, TURNS_KNOWN_TIME, TURNS_LEAST_CAPTURED, TURNS_LEVEL};
 
 /// A figure of a trial, on a logarithmic scale.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
     /// The share of the frames that the method captured.
     Captured,
+    /// The share of the load that it read.
+    Read,
     /// CPU time per packet.
     Cost,
 }
@@ -36,6 +37,7 @@ pub(super) struct Table {
     /// Whether costs contain the kernel's time.
     pub(super) knows_kernel: bool,
     captured: Vec<Block>,
+    read: Vec<Block>,
     cost: Vec<Block>,
     /// Costs in which no time counts twice.
     exact_cost: Vec<Block>,
@@ -47,12 +49,12 @@ pub(super) struct Table {
     cost_rounds: Vec<usize>,
 }
 
-/// What a method looks like.
-struct Looks {
-    column: usize,
-    share: f64,
-    cost: f64,
-    application: f64,
+/// What a method looks like: medians, on a logarithmic scale.
+pub(super) struct Looks {
+    pub(super) column: usize,
+    pub(super) share: f64,
+    pub(super) cost: f64,
+    pub(super) application: f64,
 }
 
 /// Rounds of trials at one load.
@@ -90,6 +92,7 @@ impl Table {
             cost_load_pps: for_costs.pps,
             sent: limit.sent(&methods),
             captured: limit.captured(&methods),
+            read: limit.figures(&methods, |trial| Some(read_share(trial).max(TURNS_LEAST_CAPTURED))),
             knows_kernel,
             cost,
             exact_cost,
@@ -111,6 +114,7 @@ impl Table {
         Self {
             methods: self.methods.clone(),
             captured: self.captured[..rounds].to_vec(),
+            read: self.read[..rounds].to_vec(),
             cost: self.cost[..costs].to_vec(),
             exact_cost: self.exact_cost[..costs].to_vec(),
             knows_exact_cost: self.knows_exact_cost.clone(),
@@ -126,6 +130,7 @@ impl Table {
         Self {
             methods: self.methods.clone(),
             captured: self.captured.iter().cycle().take(rounds).cloned().collect(),
+            read: self.read.iter().cycle().take(rounds).cloned().collect(),
             cost: self.cost.iter().cycle().take(costs).cloned().collect(),
             exact_cost: self.exact_cost.iter().cycle().take(costs).cloned().collect(),
             knows_exact_cost: self.knows_exact_cost.clone(),
@@ -139,6 +144,7 @@ impl Table {
     fn blocks(&self, measure: Measure, columns: &[usize]) -> &[Block] {
         match measure {
             Measure::Captured => &self.captured,
+            Measure::Read => &self.read,
             Measure::Cost if columns.iter().all(|column| self.knows_exact_cost[*column]) => &self.exact_cost,
             Measure::Cost => &self.cost,
         }
@@ -149,10 +155,22 @@ impl Table {
         Estimate::of(values(&self.captured, column).into_iter().map(f64::exp))
     }
 
-    /// These methods, the best looking one first: of those that capture about as much as any for their cost, the cheapest; of those that
-    /// cost about as much, the one that leaves the application most of its thread's time, which noise moves least; and of these the one
-    /// that captures most. Then the others, by what they capture. What noise may explain is about as much.
-    pub(super) fn in_order(&self, columns: &[usize]) -> Vec<usize> {
+    /// Whether a method captured all of what it was sent, but for a pause.
+    pub(super) fn captures_all(&self, column: usize) -> bool {
+        median(values(&self.captured, column)).is_some_and(|share| share.exp() >= TURNS_CAPTURED)
+    }
+
+    /// Whether both methods were sent as much, but for what a generator may leave unsent.
+    pub(super) fn are_sent_alike(&self, one: usize, other: usize) -> bool {
+        let shares = [one, other].map(|column| {
+            let (read, captured) = (values(&self.read, column), values(&self.captured, column));
+            median(read.iter().zip(&captured).map(|(read, captured)| (read - captured).exp())).unwrap_or(1.0)
+        });
+        is_rate_sent(shares[0], shares[1]) && is_rate_sent(shares[1], shares[0])
+    }
+
+    /// What these methods look like.
+    pub(super) fn looks(&self, columns: &[usize]) -> Vec<Looks> {
         let mut looks = Vec::new();
         let costs = self.blocks(Measure::Cost, columns);
         for &column in columns {
@@ -163,30 +181,7 @@ impl Table {
                 application: median(values(&self.application, column)).unwrap_or(f64::INFINITY),
             });
         }
-        looks.sort_by(|one, other| other.share.total_cmp(&one.share));
-        let Some(most) = looks.first().map(|most| most.column) else { return Vec::new() };
-        let (lossy, mut complete): (Vec<Looks>, Vec<Looks>) =
-            looks.into_iter().partition(|one| self.looks_like_less(one.column, most));
-        let mut order = Vec::new();
-        while !complete.is_empty() {
-            let least = complete.iter().map(|one| one.cost).fold(f64::INFINITY, f64::min);
-            let is_cheap = |one: &Looks| one.cost <= least + TURNS_EQUAL.ln_1p();
-            let cheap = complete.iter().filter(|one| is_cheap(one));
-            let shortest = cheap.map(|one| one.application).fold(f64::INFINITY, f64::min);
-            // The first of these captures most. There is always one, and several if costs are unknown.
-            let is_first = |one: &Looks| is_cheap(one) && one.application <= shortest + TURNS_EQUAL.ln_1p();
-            let nth = complete.iter().position(is_first).unwrap_or(0);
-            order.push(complete.remove(nth).column);
-        }
-        order.extend(lossy.iter().map(|one| one.column));
-        order
-    }
-
-    /// Whether a method captures less than another one by more than its lower cost outweighs, as far as can be seen.
-    fn looks_like_less(&self, column: usize, most: usize) -> bool {
-        let cheaper_by = Contrast::between(self, Measure::Cost, column, most).map_or(0.0, |cost| cost.middle);
-        let Some(ahead) = Contrast::between(self, Measure::Captured, most, column) else { return false };
-        ahead.middle > outweighed_by(cheaper_by) && ahead.by_chance <= TURNS_LOOKS_LIKE_LESS
+        looks
     }
 }
 
@@ -289,7 +284,7 @@ impl Contrast {
         let blocks = table.blocks(measure, &[candidate, column]);
         // More is better of what is captured, less of a cost.
         let (better, worse) = match measure {
-            Measure::Captured => (candidate, column),
+            Measure::Captured | Measure::Read => (candidate, column),
             Measure::Cost => (column, candidate),
         };
         let mut rounds: Vec<Groups> = Vec::new();
@@ -336,12 +331,15 @@ impl Contrast {
         self.difference.is_some_and(|difference| difference.interval(TURNS_LEVEL).1 <= margin)
     }
 
+    /// Whether both are shown to be as good, within `margin`.
+    pub(super) fn is_within(&self, margin: f64) -> bool {
+        self.is_above(margin, TURNS_LEVEL) && self.is_below(margin)
+    }
+
     /// Whether the candidate is shown to be as good within TURNS_EQUAL, or better or worse where chance explains that no more often than
     /// this.
     pub(super) fn is_known(&self, by_chance: f64) -> bool {
-        let margin = TURNS_EQUAL.ln_1p();
-        let is_equal = self.is_above(margin, TURNS_LEVEL) && self.is_below(margin);
-        is_equal || self.by_chance <= by_chance
+        self.is_within(TURNS_EQUAL.ln_1p()) || self.by_chance <= by_chance
     }
 
     /// How much better the candidate is, as a multiple.

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use capbench_model::disturbance::{CpuDisturbance, Stall};
 use capbench_model::for_tests::{measured, profile};
 use capbench_model::noise::Noise;
 use capbench_model::saved::SavedMethod;
-use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+use capbench_model::trial::{Cpus, Load, Phase, TrialResult, Verdict};
 
-use super::{BelowBy, RelationToFirst, Turns, judged};
+use super::{BelowBy, RelationToFirst, Turns, captures_all, judged};
 use crate::recommendation::{Because, Certainty, Conclusion, recommend};
 
 /// What a method does in every round.
@@ -72,6 +73,68 @@ fn unsent_frames_count_only_where_the_load_depends_on_the_receiver() {
         let sent = turns.sent.unwrap();
         assert!((sent.least - 0.66).abs() < 0.001 && (sent.most - 1.0).abs() < 0.001, "{sent:?}");
     }
+}
+
+/// Rounds of two methods, which are sent shares of the load and capture shares of that.
+fn sent_unequally(shares: [(f64, f64); 2]) -> Turns {
+    let mut trials = rounds(&[V3, Method { name: "recv", ..V3 }], 6, 0.01);
+    for (nth, trial) in trials.iter_mut().enumerate() {
+        let (sent, captured) = shares[nth % 2];
+        let deviation = 1.0 + 0.002 * (nth as f64).sin();
+        trial.sent = (100_000.0 * sent) as u64;
+        trial.delivered = (trial.sent as f64 * captured * deviation).min(trial.sent as f64) as u64;
+        trial.loss_ratio = 1.0 - trial.delivered as f64 / trial.sent as f64;
+        trial.ledger[0].count = Some(trial.sent - trial.delivered);
+        trial.profile.load_independent = true;
+    }
+    judge(&trials)
+}
+
+#[test]
+fn of_methods_that_were_not_sent_as_much_one_captures_more_if_it_does_of_both() {
+    let turns = sent_unequally([(0.62, 1.0), (0.98, 0.53)]);
+    assert_eq!(turns.methods[0].method.to_string(), "packet-v3");
+    let RelationToFirst::Below { by: BelowBy::Loss, factor } = turns.methods[1].relation else {
+        panic!("{turns:?}")
+    };
+    assert!((factor.middle - 0.62 / (0.98 * 0.53)).abs() < 0.02, "by the frames that it read: {factor:?}");
+    // It loses less of less, and reads less: nobody knows what it would read of more.
+    let turns = sent_unequally([(0.60, 0.90), (0.98, 0.62)]);
+    let RelationToFirst::Open { may_be_better } = turns.methods[1].relation else { panic!("{turns:?}") };
+    assert!(may_be_better, "{turns:?}");
+    // As much was sent to both, but for what is no difference.
+    let turns = sent_unequally([(0.96, 0.90), (1.0, 0.62)]);
+    let RelationToFirst::Below { by: BelowBy::Loss, factor } = turns.methods[1].relation else {
+        panic!("{turns:?}")
+    };
+    assert!((factor.middle - 0.90 / 0.62).abs() < 0.02, "{factor:?}");
+    // Both capture all: that more was sent to one is the generator's.
+    let turns = sent_unequally([(0.60, 1.0), (0.98, 1.0)]);
+    assert_eq!(turns.methods[1].relation, RelationToFirst::Equal);
+}
+
+#[test]
+fn a_load_is_captured_but_for_the_time_that_others_had_the_receivers_cpus() {
+    let mut trial = rounds(&[Method { captured: 80_000, ..V3 }], 1, 0.0).remove(0);
+    let cpus = Cpus { generator: 0, kernel: Some(1), application: 1 };
+    trial.profile.cpus = cpus;
+    trial.disturbance.sending_ns = 1_000_000_000;
+    let taken = |cpu: u32, share: f64| CpuDisturbance {
+        cpu,
+        window_ns: 1_000_000_000,
+        foreign_ns: (share * 1e9) as u64,
+        ..CpuDisturbance::default()
+    };
+    assert!(!captures_all(&trial));
+    trial.disturbance.cpus = vec![taken(cpus.application, 0.16)];
+    assert!(captures_all(&trial));
+    trial.disturbance.cpus = vec![taken(cpus.application, 0.14), taken(cpus.generator, 0.5)];
+    assert!(!captures_all(&trial));
+    // Stalls that the work of others explains are not counted twice.
+    trial.disturbance.cpus[0].stalls = Some(vec![Stall { at_most_ns: 140_000_000, ..Stall::default() }]);
+    assert!(!captures_all(&trial));
+    trial.disturbance.cpus[0].stalls = Some(vec![Stall { at_most_ns: 160_000_000, ..Stall::default() }]);
+    assert!(captures_all(&trial));
 }
 
 #[test]

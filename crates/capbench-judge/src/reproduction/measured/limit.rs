@@ -6,8 +6,8 @@ use super::figure::Figure;
 use super::visits::Visits;
 use crate::disturbed::are_explained;
 use crate::sustained::highest_undisturbed;
+use crate::thresholds::REPRODUCTION_FALSE_ALARMS;
 use capbench_statistics::sign_test;
-use capbench_statistics::thresholds::FALSE_ALARMS;
 
 /// A limit that each visit must meet.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -60,7 +60,7 @@ impl Visits<'_> {
             return false;
         }
         let contrary = values.iter().filter(|value| !limit.is_met_by(**value)).count();
-        contrary == 0 || 2.0 * sign_test(contrary, values.len()) <= FALSE_ALARMS
+        contrary == 0 || 2.0 * sign_test(contrary, values.len()) <= REPRODUCTION_FALSE_ALARMS
     }
 
     /// Whether other work explains that a share is low enough for a limit, in more than half of the visits: without the time that it took, the

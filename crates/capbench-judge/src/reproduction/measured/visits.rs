@@ -8,11 +8,12 @@ use super::figure::{Figure, buffered};
 use crate::disturbed::{are_disturbed, is_disturbed_besides_speed};
 use crate::reproduction::{Cell, TableNote, Undecided};
 use crate::sustained::{is_out_of_reach, is_published_load_sent};
-use crate::thresholds::{BUFFERED_SHARE, ENOUGH_VISITS, HIGHEST_LOADS, LEAST_DISTURBED_VISITS};
+use crate::thresholds::{
+    BUFFERED_SHARE, ENOUGH_VISITS, HIGHEST_LOADS, LEAST_DISTURBED_VISITS, REPRODUCTION_FALSE_ALARMS,
+};
 use capbench_model::trial::{TrialResult, Verdict};
 use capbench_statistics::counts::{Hits, as_few};
 use capbench_statistics::interval::Estimate;
-use capbench_statistics::thresholds::FALSE_ALARMS;
 use capbench_statistics::{median, ranks};
 
 /// The visits of one method at one point, a trial each.
@@ -250,8 +251,8 @@ fn possible_orders(first: &[f64], second: &[f64], margin: f64, by_chance: ByChan
     }
     // What is above the other one less the margin is not below it by more.
     PossibleOrders {
-        above: by_chance(second, first, -margin) > FALSE_ALARMS,
-        below: by_chance(first, second, -margin) > FALSE_ALARMS,
+        above: by_chance(second, first, -margin) > REPRODUCTION_FALSE_ALARMS,
+        below: by_chance(first, second, -margin) > REPRODUCTION_FALSE_ALARMS,
         alike: true,
     }
 }
@@ -260,7 +261,7 @@ fn possible_orders(first: &[f64], second: &[f64], margin: f64, by_chance: ByChan
 fn is_above(higher: &[f64], lower: &[f64], margin: f64, by_chance: ByChance) -> bool {
     let least = higher.iter().copied().fold(f64::INFINITY, f64::min);
     let most = lower.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    least > most + margin || by_chance(higher, lower, margin) <= FALSE_ALARMS
+    least > most + margin || by_chance(higher, lower, margin) <= REPRODUCTION_FALSE_ALARMS
 }
 
 /// By the rank test.

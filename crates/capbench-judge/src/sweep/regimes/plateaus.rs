@@ -4,7 +4,9 @@
 use super::unit_time::slope;
 use super::{Plateau, Saturated};
 use crate::sweep::contrasts::median_or_zero;
-use crate::thresholds::{PLATEAU_LEVEL_DIFFERENCE, PLATEAU_PENALTY, PLATEAU_POINTS, PLATEAU_VARIATION};
+use crate::thresholds::{
+    PLATEAU_DRIFT_NOISE, PLATEAU_LEVEL_DIFFERENCE, PLATEAU_PENALTY, PLATEAU_POINTS, PLATEAU_VARIATION,
+};
 
 /// Points in a row, by their indices.
 #[derive(Clone, Copy)]
@@ -90,7 +92,7 @@ fn plateau(points: &[Saturated], costs: &[f64], noise: &[f64], piece: Piece) -> 
     // How far the costs rise or fall along the piece.
     let drift = (slope(&costs_over_work)? * (points[last].work - points[first].work)).abs();
     let noise = median_or_zero(noise[first..=last].iter().copied());
-    let explained_drift = (PLATEAU_LEVEL_DIFFERENCE * plateau.cost_ns.abs()).max(2.0 * noise);
+    let explained_drift = (PLATEAU_LEVEL_DIFFERENCE * plateau.cost_ns.abs()).max(PLATEAU_DRIFT_NOISE * noise);
     // The more points there are, the better their median is known.
     let doubt = (plateau.most_ns - plateau.least_ns) / number_of_points as f64;
     let is_level = drift <= explained_drift && doubt <= PLATEAU_VARIATION * plateau.cost_ns.abs();

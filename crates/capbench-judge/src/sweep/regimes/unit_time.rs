@@ -3,7 +3,8 @@
 use super::{Saturated, UnitTime};
 use crate::sweep::contrasts::median_or_zero;
 use crate::thresholds::{
-    OFF_LINE_SHARE, REQUESTED_SLOPE_DIFFERENCE, SLOPE_ERROR_BOUND, SLOPE_POINTS, SLOWER_SLOPE_ERRORS,
+    OFF_LINE_SHARE, OFF_LINE_SPREADS, REQUESTED_SLOPE_DIFFERENCE, SLOPE_ERROR_BOUND, SLOPE_POINTS,
+    SLOWER_SLOPE_ERRORS,
 };
 use capbench_statistics::median;
 
@@ -77,7 +78,7 @@ fn last_straight_piece(points: &[Saturated]) -> Option<&[Saturated]> {
 /// Whether a point is on a line, but for its noise.
 fn is_on(line: &Line, point: &Saturated) -> bool {
     let distance = (point.time_ns - line.level - line.slope * point.work).abs();
-    distance <= (point.time_ns * OFF_LINE_SHARE).max(2.0 * point.spread_ns)
+    distance <= (point.time_ns * OFF_LINE_SHARE).max(OFF_LINE_SPREADS * point.spread_ns)
 }
 
 /// The line through points, by the medians of Theil and Sen.

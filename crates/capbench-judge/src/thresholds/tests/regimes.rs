@@ -42,6 +42,29 @@ fn a_point_is_on_a_line_up_to_a_fiftieth_of_its_time() {
 }
 
 #[test]
+fn a_point_is_on_a_line_up_to_twice_the_deviation_of_its_repeats() {
+    for (off_ns, is_line) in [(95.0, true), (105.0, false)] {
+        let times_ns = [1000.0, 2000.0 + off_ns, 3000.0, 4000.0];
+        let points = Points { work_step: 100.0, times_ns: &times_ns, spread_ns: 50.0 };
+        assert_eq!(
+            find(&points.saturated(), None).is_some(),
+            is_line,
+            "{off_ns} ns off, a deviation of 50 ns"
+        );
+    }
+}
+
+#[test]
+fn a_plateau_may_rise_by_twice_the_noise_of_its_points() {
+    // Four points rise evenly. A tenth of their cost is noise, so they are one piece, and 0.08 of the cost is less than twice the noise.
+    for (rise_ns, plateaus) in [(19.0, 1), (21.0, 0)] {
+        let times_ns = [100.0, 100.0 + rise_ns / 3.0, 100.0 + 2.0 * rise_ns / 3.0, 100.0 + rise_ns];
+        let points = Points { work_step: 1.0, times_ns: &times_ns, spread_ns: 10.0 };
+        assert_eq!(points.regimes_of_free_work().plateaus.len(), plateaus, "{rise_ns} ns");
+    }
+}
+
+#[test]
 fn a_plateau_must_explain_four_times_the_logarithm_of_the_points() {
     // Four points at 100 ns, and four that cost d ns more, each with an error of 5 ns. If the points are cut in the middle, the two
     // levels explain 8 points x (d / 2)^2 / 5^2 = 2 d^2 / 25 of the deviation. A cut costs 4 ln 8 = 8.3, so they are cut from

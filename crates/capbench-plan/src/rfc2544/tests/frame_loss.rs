@@ -80,7 +80,7 @@ fn a_generator_that_falls_short_shows_in_the_offered_load() {
     assert_eq!((points[0].load_percent, points[0].offered_percent), (100.0, 80.0));
     assert_eq!(points[0].loss_percent, 6.25, "of the frames that were sent");
     assert_eq!(points[0].intended - points[0].sent, 400_000);
-    let limited: Vec<_> = points.iter().map(|point| point.generator_limited).collect();
+    let limited: Vec<_> = points.iter().map(|point| point.has_unsent_frames).collect();
     assert_eq!(limited, [true, true, false, false, false]);
 }
 
@@ -90,7 +90,7 @@ fn what_the_generator_did_not_offer_does_not_end_the_curve() {
     let mut slow = SimulatedLaboratory::new(7e5, vec![SimulatedMethod::new("packet-v3", 2e6)]);
     let outcome = test(10.0).run(&setup(), &mut slow, &mut ()).unwrap().outcome;
     let loads: Vec<_> =
-        outcome.points.iter().map(|point| (point.load_percent, point.generator_limited)).collect();
+        outcome.points.iter().map(|point| (point.load_percent, point.has_unsent_frames)).collect();
     assert_eq!(loads, [(100.0, true), (90.0, true), (80.0, true), (70.0, false), (60.0, false)]);
     assert!(outcome.ends_without_loss && outcome.points.iter().all(|point| point.loss_percent == 0.0));
     let mut stuck = SimulatedLaboratory::new(5e4, vec![SimulatedMethod::new("packet-v3", 2e6)]);

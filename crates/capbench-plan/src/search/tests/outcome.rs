@@ -42,6 +42,9 @@ fn a_search_that_ends_early_says_what_coarser_targets_decided() {
             assert!(low * forwarded < 1_000_001.0 && high * forwarded > 1e6, "{low} {high}");
             assert!((so_far.relative_width - (high - low) / high).abs() < 1e-12);
             assert!(so_far.duration_sum < goal.goal.duration_sum);
+            // What the goal itself has decided is no nearer to the limit.
+            assert!(goal.lower.as_ref().is_none_or(|lower| lower.intended_pps <= low), "{goal:?}");
+            assert!(goal.upper.as_ref().is_none_or(|upper| upper.intended_pps >= high), "{goal:?}");
             coarser += 1;
         }
     }

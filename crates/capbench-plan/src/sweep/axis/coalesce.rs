@@ -1,5 +1,6 @@
 //! Interrupt moderation of the receiving interface.
 
+use capbench_judge::sweep::PointUnit;
 use capbench_model::laboratory::Setup;
 use capbench_model::moderation::Moderation;
 use capbench_model::trial::Load;
@@ -24,9 +25,9 @@ impl Setting for Moderation {
         setup.moderation = Some(*self);
     }
 
-    fn coordinate(&self) -> Option<(f64, &'static str)> {
+    fn coordinate(&self) -> Option<(f64, PointUnit)> {
         match *self {
-            Self::Fixed(usecs) => Some((usecs.into(), "us")),
+            Self::Fixed(usecs) => Some((usecs.into(), PointUnit::Microseconds)),
             Self::Adaptive => None,
         }
     }

@@ -1,6 +1,7 @@
 //! The offered load.
 
 use capbench_frames::rates::Pps;
+use capbench_judge::sweep::PointUnit;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::Load;
 
@@ -50,8 +51,8 @@ impl Setting for Load {
         *load = *self;
     }
 
-    fn coordinate(&self) -> Option<(f64, &'static str)> {
-        self.pps().map(|pps| (pps, "packets/s"))
+    fn coordinate(&self) -> Option<(f64, PointUnit)> {
+        self.pps().map(|pps| (pps, PointUnit::PacketsPerSecond))
     }
 
     fn at(&self, pps: f64) -> Option<Self> {

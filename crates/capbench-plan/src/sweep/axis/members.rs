@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 
+use capbench_judge::sweep::PointUnit;
 use capbench_model::laboratory::Setup;
 use capbench_model::members;
 use capbench_model::method_spec::MethodSpec;
@@ -75,8 +76,8 @@ impl Setting for MemberCount {
         method.with_members(None)
     }
 
-    fn coordinate(&self) -> Option<(f64, &'static str)> {
-        Some((self.0.get().into(), "members"))
+    fn coordinate(&self) -> Option<(f64, PointUnit)> {
+        Some((self.0.get().into(), PointUnit::Members))
     }
 
     fn at(&self, count: f64) -> Option<Self> {

@@ -16,7 +16,7 @@ use capbench_frames::sizes::Sizes;
 pub use self::members::MemberCount;
 pub use self::ring::RingSize;
 use crate::{PlanError, Result};
-use capbench_judge::sweep::AxisKind;
+use capbench_judge::sweep::{AxisKind, PointUnit};
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::moderation::Moderation;
@@ -128,7 +128,7 @@ trait Setting: Sized {
     }
 
     /// Its coordinate and unit; absent if it is a name.
-    fn coordinate(&self) -> Option<(f64, &'static str)> {
+    fn coordinate(&self) -> Option<(f64, PointUnit)> {
         None
     }
 
@@ -172,7 +172,7 @@ macro_rules! axes {
             }
 
             /// Its coordinate and unit; absent if points of its kind are names.
-            pub fn coordinate(&self) -> Option<(f64, &'static str)> {
+            pub fn coordinate(&self) -> Option<(f64, PointUnit)> {
                 match self { $(Self::$name(point) => point.coordinate(),)* }
             }
 
@@ -220,12 +220,12 @@ axes! {
 
 impl Point {
     /// The unit of its coordinate; absent if it is a name.
-    fn unit(&self) -> Option<&'static str> {
+    fn unit(&self) -> Option<PointUnit> {
         self.coordinate().map(|(_, unit)| unit)
     }
 
     /// Its coordinate, if it has this unit.
-    fn position(&self, unit: &str) -> Option<f64> {
+    fn position(&self, unit: PointUnit) -> Option<f64> {
         self.coordinate().filter(|(_, of_point)| *of_point == unit).map(|(at, _)| at)
     }
 }

@@ -1,5 +1,6 @@
 //! Memory for the ring, and its block size.
 
+use capbench_judge::sweep::PointUnit;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::Load;
 use capbench_model::units::ByteCount;
@@ -112,8 +113,8 @@ impl Setting for RingSize {
         (setup.capture.ring, setup.capture.block) = (self.ring, self.block);
     }
 
-    fn coordinate(&self) -> Option<(f64, &'static str)> {
-        Some((self.ring.0 as f64, "bytes"))
+    fn coordinate(&self) -> Option<(f64, PointUnit)> {
+        Some((self.ring.0 as f64, PointUnit::Bytes))
     }
 
     /// In whole blocks, of the smaller size of both points.

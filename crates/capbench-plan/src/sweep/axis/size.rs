@@ -2,6 +2,7 @@
 
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
+use capbench_judge::sweep::PointUnit;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, SizeLabel};
 
@@ -23,9 +24,9 @@ impl Setting for Sizes {
         setup.sizes = self.clone();
     }
 
-    fn coordinate(&self) -> Option<(f64, &'static str)> {
+    fn coordinate(&self) -> Option<(f64, PointUnit)> {
         match self {
-            Self::Fixed(size) => Some((size.octets().into(), "octets")),
+            Self::Fixed(size) => Some((size.octets().into(), PointUnit::Octets)),
             _ => None,
         }
     }

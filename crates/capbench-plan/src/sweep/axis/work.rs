@@ -1,5 +1,6 @@
 //! Work of the application per packet; the queue in front of it does not change.
 
+use capbench_judge::sweep::PointUnit;
 use capbench_model::laboratory::Setup;
 use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
@@ -63,10 +64,10 @@ impl Setting for WorkModel {
         setup.work.model = *self;
     }
 
-    fn coordinate(&self) -> Option<(f64, &'static str)> {
+    fn coordinate(&self) -> Option<(f64, PointUnit)> {
         match *self {
-            Self::Nanoseconds(ns) => Some((ns.into(), "ns")),
-            Self::Loop(iterations) => Some((iterations.into(), "iterations")),
+            Self::Nanoseconds(ns) => Some((ns.into(), PointUnit::Nanoseconds)),
+            Self::Loop(iterations) => Some((iterations.into(), PointUnit::Iterations)),
             _ => None,
         }
     }

@@ -2,10 +2,10 @@
 
 use super::{Course, CoursePoint, Key};
 use crate::sweep::axis::{Point, method_of_series};
-use capbench_judge::sweep::Analysis;
 use capbench_judge::sweep::members_growth::MembersStep;
 use capbench_judge::sweep::outcome::{PointRecord, Reading, Series, SweepOutcome};
 use capbench_judge::sweep::scaling::Scaling;
+use capbench_judge::sweep::{Analysis, PointUnit};
 use capbench_model::saved::Saved;
 use capbench_model::trial::{TrialResult, Verdict};
 use capbench_statistics::interval::{IntervalMethod, median};
@@ -28,7 +28,7 @@ impl Course<'_, '_> {
         }
         SweepOutcome {
             axis: plan.axis.kind(),
-            unit: unit(&self.points).map(String::from),
+            unit: unit(&self.points),
             seed: plan.seed,
             repeats: plan.repeats,
             quiet_s: plan.base.quiet.as_secs_f64(),
@@ -91,11 +91,10 @@ impl Course<'_, '_> {
     /// needs no slope, which would require quiet repeats.
     fn unit_ns(&self, scene: usize, method: usize) -> Option<f64> {
         let (_, unit) = self.points.first()?.point.coordinate()?;
-        if unit == "ns" {
-            return Some(1.0);
-        }
-        if unit != "iterations" {
-            return None;
+        match unit {
+            PointUnit::Nanoseconds => return Some(1.0),
+            PointUnit::Iterations => {}
+            _ => return None,
         }
         let mut measured = Vec::new();
         for trial in self.trials_of_series(scene, method) {
@@ -115,7 +114,7 @@ fn coordinate(point: &Point) -> Option<f64> {
 }
 
 /// The unit of the first point; `None` if a point is a name.
-fn unit(points: &[CoursePoint]) -> Option<&'static str> {
+fn unit(points: &[CoursePoint]) -> Option<PointUnit> {
     let mut first = None;
     for point in points {
         let (_, unit) = point.point.coordinate()?;

@@ -10,6 +10,7 @@ use super::*;
 use crate::for_tests::INTERRUPTS;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::{RingSize, Spacing, presets};
+use capbench_judge::sweep::PointUnit;
 use capbench_model::latency::Recording;
 use capbench_model::places::Place;
 
@@ -32,7 +33,7 @@ fn a_work_sweep_takes_the_work_from_what_a_method_can_do() {
     assert_eq!(run.outcome.series[2].load.as_deref(), Some("maximum load"));
     let works: Vec<_> = run.outcome.points.iter().map(|point| point.label.as_str()).collect();
     assert_eq!(works, ["work ns:0", "work ns:5000", "work ns:15000"]);
-    assert_eq!(run.outcome.unit.as_deref(), Some("ns"));
+    assert_eq!(run.outcome.unit, Some(PointUnit::Nanoseconds));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use capbench_capture::occupancy::Occupancy;
 use capbench_model::counters::Counters;
 use capbench_model::places::Place;
+use capbench_model::saved::Saved;
 
 use super::Session;
 use crate::file::FileFormat;
@@ -92,7 +93,7 @@ impl Session {
             let knows_each_length = self.plan.format != FileFormat::Verbatim;
             let mut interface = InterfaceAccount {
                 name: source.interface.name.clone(),
-                method: source.method.to_string(),
+                method: Saved::Known(source.method.clone()),
                 members: source.members,
                 delivered: captures.iter().map(|capture| capture.delivered.load(Relaxed)).sum(),
                 queues: self.workers.as_ref().map_or_else(Vec::new, |workers| workers.losses_of(&ports)),

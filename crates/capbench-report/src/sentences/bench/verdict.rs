@@ -76,14 +76,18 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
             let worse = worse_words(worse);
             format!("Use {method} meanwhile: {rivals}, {worse}. {}{app_time}.", capitalised(&rate))
         }
-        BenchVerdict::NoneLossless { asked_pps, sent, is_some_unknown, closest, place } => {
+        BenchVerdict::NoneLossless { asked_pps, sent, is_some_unknown, closest, place, worse } => {
             let sustains = if *is_some_unknown { "is shown to sustain" } else { "sustains" };
             let load = match asked_pps {
                 Some(pps) => format!("{}{}", rate(*pps), sent_words(*sent)),
                 None => "any of the tried loads".into(),
             };
             let lost = closest_words(closest.as_ref(), *place);
-            format!("No method {sustains} {load} without loss{lost}.")
+            let worse = match worse.is_empty() {
+                true => String::new(),
+                false => format!("; {}", worse_words(worse)),
+            };
+            format!("No method {sustains} {load} without loss{lost}{worse}.")
         }
         BenchVerdict::NotSent { asked_pps, sent_pps } => format!(
             "No method was tested at {}: the generator sent up to {}.",
@@ -126,6 +130,9 @@ fn sustained_words(sustains: &SustainedRate, without_pauses: bool) -> String {
         SustainedRate::AtLeast { pps } => format!("at least {} {without_loss}", rate_of_three_digits(*pps)),
         SustainedRate::None => "no tried load was without loss".into(),
         SustainedRate::Unknown => "its rate is unknown".into(),
+        SustainedRate::UnknownAt { asked_pps } => {
+            format!("whether it sustains {} is not shown", rate(*asked_pps))
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The table of a search: for each goal the highest load that was sustained, and the lowest that was not.
 
+use capbench_judge::search::GoalResult;
 use capbench_judge::search::bound::Trials;
 use capbench_judge::search::ranking::{goals, ranked_goals};
-use capbench_judge::search::{Bound, GoalResult};
 use capbench_results::Results;
 
 use super::limit_word;
@@ -38,29 +38,13 @@ fn goal_fields(goal: &GoalResult, trials: &Trials<'_>) -> Fields {
     };
     Fields::new()
         .words("goal", "goal", goal.goal.name.as_str())
-        .figure("lower_pps", "sustained", lower_bound(goal.status, best_lower(goal)))
-        .figure("upper_pps", "not sustained", upper_bound(best_upper(goal)))
+        .figure("lower_pps", "sustained", lower_bound(goal.status, goal.best_lower()))
+        .figure("upper_pps", "not sustained", upper_bound(goal.best_upper()))
         .figure("relative_width_ratio", "width", Cell::number_or_empty(width))
         .words("status", "result", result)
         .words("limit", "limited by", goal.limited_by(trials).map(limit_word))
 }
 
 fn has_bound(goal: &GoalResult) -> bool {
-    best_lower(goal).is_some() || best_upper(goal).is_some()
-}
-
-/// The lower bound of a goal. If the search ended early, the bound by a coarser target is the best available.
-fn best_lower(goal: &GoalResult) -> Option<&Bound> {
-    match &goal.so_far {
-        Some(so_far) => Some(&so_far.lower),
-        None => goal.lower.as_ref(),
-    }
-}
-
-/// The upper bound of a goal. If the search ended early, the bound by a coarser target is the best available.
-fn best_upper(goal: &GoalResult) -> Option<&Bound> {
-    match &goal.so_far {
-        Some(so_far) => Some(&so_far.upper),
-        None => goal.upper.as_ref(),
-    }
+    goal.best_lower().is_some() || goal.best_upper().is_some()
 }

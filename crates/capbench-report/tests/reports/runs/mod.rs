@@ -100,13 +100,7 @@ fn bench_of(set_ups: &BenchSetUps<'_>) -> Results {
 /// Three methods in one set-up; a fourth could not be measured.
 pub fn bench() -> Results {
     let mut bench = bench_of(&THREE_METHODS);
-    bench.not_measured.push(NotMeasured {
-        method: "af-xdp".into(),
-        test: None,
-        placement: None,
-        frame_size: None,
-        reason: "needs CAP_BPF; run as root".into(),
-    });
+    bench.not_measured.push(NotMeasured::new("af-xdp".into(), None, "needs CAP_BPF; run as root".into()));
     bench
 }
 

@@ -313,7 +313,7 @@ fn a_program_of_which_nothing_is_known_comes_first_with_the_reason() {
     let program = "cmd:./mine {interface}";
     let sustained = TrialResult { verdict: Verdict::Lossless, ..at_named_200k("recv", "none", 200_000, 500) };
     let mut run = run_of(vec![sustained]);
-    let text = format!("at 200,000 packets/s: {program}: it did not report how many frames it captured");
+    let text = "it did not report how many frames it captured".to_string();
     let missing = NotMeasured::new(Saved::Known(program.parse().unwrap()), None, text.clone());
     run.not_measured.push(missing);
     let unknown = |because| BenchFinding::ProgramsUnknown {
@@ -524,6 +524,7 @@ fn without_a_lossless_load_the_place_of_most_losses_is_named() {
         is_some_unknown: false,
         closest: None,
         place: Some(Place::Ring),
+        worse: Vec::new(),
     };
     assert_eq!(verdict(&[trial(1, "recv", 100_000, 80_000), trial(2, "packet-v3", 100_000, 99_000)]), none);
 }
@@ -606,6 +607,30 @@ fn where_the_host_disturbed_each_lossy_trial_there_is_no_answer() {
     let slow_generator = TrialResult { offered_pps: 180_000.0, ..disturbed };
     let not_sent = NoAnswerBecause::NotSent { asked_pps: 200_000.0, sent_pps: 180_000.0 };
     assert_eq!(answers(&[slow_generator]), [no_answer(not_sent)]);
+}
+
+#[test]
+fn trials_in_turns_name_a_method_though_noise_hides_whether_it_sustains_the_load() {
+    let disturbed = ["packet-v3", "recv"].map(|method| {
+        let trial = noisy(at_named_100k(method, 0, 99_000));
+        TrialResult { cpu: CpuAccount::default(), ..trial }
+    });
+    let rounds = |captured: [[u32; 2]; 4]| {
+        run_of(disturbed.iter().cloned().chain(captured.into_iter().flat_map(round)).collect())
+    };
+    let run = rounds([[90_000, 50_000], [90_500, 50_000], [90_000, 50_500], [90_200, 50_100]]);
+    let answers = answers_of_run(&run);
+    let BenchFinding::Verdict(BenchVerdict::Use { method, sustains, worse, .. }) = &answers[0] else {
+        panic!("{answers:?}")
+    };
+    assert_eq!((method, worse[0].method == "recv"), (&"packet-v3".into(), true));
+    assert_eq!(*sustains, SustainedRate::UnknownAt { asked_pps: 100_000.0 });
+    assert!(!is_answered(&run), "whether it sustains the load was asked, too");
+    // Without an order there is no method to name, and what the rounds show is still said.
+    let chance = [[90_000, 50_000], [50_000, 90_000], [70_000, 40_000], [40_000, 70_000]];
+    let answers = answers_of_run(&rounds(chance));
+    let is_no_answer = matches!(answers[0], BenchFinding::Verdict(BenchVerdict::NoAnswer { .. }));
+    assert!(is_no_answer && matches!(answers[1], BenchFinding::InTurns(_)), "{answers:?}");
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn against_rate(
         SustainedRate::Sent { sent_pps: pps, .. }
         | SustainedRate::Limit { pps, .. }
         | SustainedRate::AtLeast { pps } => ABOUT * pps,
-        SustainedRate::None | SustainedRate::Unknown => return None,
+        SustainedRate::None | SustainedRate::Unknown | SustainedRate::UnknownAt { .. } => return None,
     };
     let mut trials = trials_of(results, &finding.trials);
     trials.retain(|trial| trial.profile.method == *method && trial.verdict != Verdict::Invalid);

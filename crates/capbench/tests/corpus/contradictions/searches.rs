@@ -100,8 +100,7 @@ fn against_load(method: &MethodLoad, loads: &SustainedLoads, results: &Results) 
     let name = method.method.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut lower_pps = Vec::new();
     for (_, goal) in &searches {
-        let coarser = goal.so_far.as_ref().map(|so_far| &so_far.lower);
-        lower_pps.extend(goal.lower.as_ref().or(coarser).map(|bound| bound.achieved_pps));
+        lower_pps.extend(goal.best_lower().map(|bound| bound.achieved_pps));
     }
     if searches.len() < 2 {
         let clean_pps = searches.first()?.0.numbers.strict_lossless.pps?;

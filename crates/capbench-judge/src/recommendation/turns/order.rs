@@ -1,0 +1,37 @@
+//! In which order methods are tried for the first place.
+
+use super::loss::Loss;
+use super::outweighed_by;
+use super::table::{Contrast, Looks, Measure, Table};
+use crate::thresholds::{TURNS_EQUAL, TURNS_LOOKS_LIKE_LESS};
+
+/// These methods, the best looking one first: of those that capture about as much as any for their cost, the cheapest; of those that
+/// cost about as much, the one that leaves the application most of its thread's time, which noise moves least; and of these the one
+/// that captures most. Then the others, by what they capture. What noise may explain is about as much.
+pub(super) fn in_order(table: &Table, columns: &[usize]) -> Vec<usize> {
+    let mut looks = table.looks(columns);
+    looks.sort_by(|one, other| other.share.total_cmp(&one.share));
+    let Some(most) = looks.first().map(|most| most.column) else { return Vec::new() };
+    let (lossy, mut complete): (Vec<Looks>, Vec<Looks>) =
+        looks.into_iter().partition(|one| looks_like_less(table, one.column, most));
+    let mut order = Vec::new();
+    while !complete.is_empty() {
+        let least = complete.iter().map(|one| one.cost).fold(f64::INFINITY, f64::min);
+        let is_cheap = |one: &Looks| one.cost <= least + TURNS_EQUAL.ln_1p();
+        let cheap = complete.iter().filter(|one| is_cheap(one));
+        let shortest = cheap.map(|one| one.application).fold(f64::INFINITY, f64::min);
+        // The first of these captures most. There is always one, and several if costs are unknown.
+        let is_first = |one: &Looks| is_cheap(one) && one.application <= shortest + TURNS_EQUAL.ln_1p();
+        let nth = complete.iter().position(is_first).unwrap_or(0);
+        order.push(complete.remove(nth).column);
+    }
+    order.extend(lossy.iter().map(|one| one.column));
+    order
+}
+
+/// Whether a method captures less than another one by more than its lower cost outweighs, as far as can be seen.
+fn looks_like_less(table: &Table, column: usize, most: usize) -> bool {
+    let cheaper_by = Contrast::between(table, Measure::Cost, column, most).map_or(0.0, |cost| cost.middle);
+    let Some(ahead) = Loss::between(table, most, column) else { return false };
+    ahead.middle() > outweighed_by(cheaper_by) && ahead.by_chance() <= TURNS_LOOKS_LIKE_LESS
+}
