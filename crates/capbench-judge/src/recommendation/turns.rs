@@ -23,7 +23,7 @@ use crate::thresholds::{
     TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LAST_LOOK, TURNS_LOOKS, TURNS_LOSS_FOR_COST,
     TURNS_NOT_BETTER_LEVEL, TURNS_REPORTED,
 };
-use figures::{captured_share, taken_share};
+use figures::captured_share;
 use loss::Loss;
 use order::in_order;
 use table::{Contrast, Measure, Table};
@@ -195,10 +195,9 @@ pub fn costs_are_open(trials: &[&TrialResult]) -> bool {
     })
 }
 
-/// Whether the method captured all of the load of a trial in turns, but for a pause, and for the time in which others had its CPUs: the load
-/// that a method can capture is that of a quiet host.
+/// Whether the method captured all of the load of a trial in turns, but for a pause.
 pub fn captures_all(trial: &TrialResult) -> bool {
-    captured_share(trial) >= TURNS_CAPTURED - taken_share(trial)
+    captured_share(trial) >= TURNS_CAPTURED
 }
 
 impl Judgement {

@@ -1,7 +1,6 @@
 //! Which figures of one trial in turns are compared, the captured share and the CPU time per packet, and which trials have them. Which
-//! unsent frames count as missed in the captured share. How much of its CPUs' time the receiver could not have.
+//! unsent frames count as missed in the captured share.
 
-use capbench_model::disturbance::CpuDisturbance;
 use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::sustained::missing_share;
@@ -22,21 +21,6 @@ pub(super) fn captured_share(trial: &TrialResult) -> f64 {
 /// The share of the load that the method read, in a longer trial, too: unsent frames count as missed.
 pub(super) fn read_share(trial: &TrialResult) -> f64 {
     (1.0 - missing_share(trial)) * sent_share(trial)
-}
-
-/// The largest share of the time of one of the receiver's CPUs that it could not have, because others had it.
-pub(super) fn taken_share(trial: &TrialResult) -> f64 {
-    let disturbance = &trial.disturbance;
-    let cpus = &trial.profile.cpus;
-    let share = |ns: u64, of_ns: u64| ns as f64 / of_ns.max(1) as f64;
-    let of_cpu = |cpu: &CpuDisturbance| {
-        let stalled_ns = cpu.stalls.iter().flatten().map(|stall| stall.at_most_ns).sum();
-        let by_others = share(cpu.steal_ns, disturbance.sending_ns) + share(cpu.foreign_ns, cpu.window_ns);
-        // Work that stalls a CPU is in both.
-        by_others.max(share(stalled_ns, disturbance.sending_ns))
-    };
-    let of_receiver = |cpu: &&CpuDisturbance| cpu.cpu == cpus.application || Some(cpu.cpu) == cpus.kernel;
-    disturbance.cpus.iter().filter(of_receiver).map(of_cpu).fold(0.0, f64::max).min(1.0)
 }
 
 /// The share of the load that the generator sent.

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use capbench_model::disturbance::{CpuDisturbance, Stall};
 use capbench_model::for_tests::{measured, profile};
 use capbench_model::noise::Noise;
 use capbench_model::saved::SavedMethod;
-use capbench_model::trial::{Cpus, Load, Phase, TrialResult, Verdict};
+use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
-use super::{BelowBy, RelationToFirst, Turns, captures_all, judged};
+use super::{BelowBy, RelationToFirst, Turns, judged};
 use crate::recommendation::{Because, Certainty, Conclusion, recommend};
 
 /// What a method does in every round.
@@ -111,30 +110,6 @@ fn of_methods_that_were_not_sent_as_much_one_captures_more_if_it_does_of_both() 
     // Both capture all: that more was sent to one is the generator's.
     let turns = sent_unequally([(0.60, 1.0), (0.98, 1.0)]);
     assert_eq!(turns.methods[1].relation, RelationToFirst::Equal);
-}
-
-#[test]
-fn a_load_is_captured_but_for_the_time_that_others_had_the_receivers_cpus() {
-    let mut trial = rounds(&[Method { captured: 80_000, ..V3 }], 1, 0.0).remove(0);
-    let cpus = Cpus { generator: 0, kernel: Some(1), application: 1 };
-    trial.profile.cpus = cpus;
-    trial.disturbance.sending_ns = 1_000_000_000;
-    let taken = |cpu: u32, share: f64| CpuDisturbance {
-        cpu,
-        window_ns: 1_000_000_000,
-        foreign_ns: (share * 1e9) as u64,
-        ..CpuDisturbance::default()
-    };
-    assert!(!captures_all(&trial));
-    trial.disturbance.cpus = vec![taken(cpus.application, 0.16)];
-    assert!(captures_all(&trial));
-    trial.disturbance.cpus = vec![taken(cpus.application, 0.14), taken(cpus.generator, 0.5)];
-    assert!(!captures_all(&trial));
-    // Stalls that the work of others explains are not counted twice.
-    trial.disturbance.cpus[0].stalls = Some(vec![Stall { at_most_ns: 140_000_000, ..Stall::default() }]);
-    assert!(!captures_all(&trial));
-    trial.disturbance.cpus[0].stalls = Some(vec![Stall { at_most_ns: 160_000_000, ..Stall::default() }]);
-    assert!(captures_all(&trial));
 }
 
 #[test]
