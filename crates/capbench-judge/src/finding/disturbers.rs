@@ -7,7 +7,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capbench_model::disturbance::{CpuDisturbance, Disturbance};
+use capbench_model::disturbance::Disturbance;
 use capbench_model::disturbers::{CpuUser, Disturbers, Hidden};
 use capbench_model::thresholds::{SPOILING_FOREIGN_TICKS, SPOILING_FOREIGN_WORK, SPOILING_STEAL_TICKS};
 use capbench_model::trial::TrialResult;
@@ -108,12 +108,12 @@ struct UseInTrial<'r> {
 /// The largest first; `None` if nothing used more than a trial tolerates, but for moments of the run, and for files of versions that did not
 /// read processes.
 pub fn find(trials: &[TrialResult]) -> Option<FoundDisturbers> {
-    let read: Vec<&TrialResult> =
-        trials.iter().filter(|trial| trial.disturbance.disturbers.is_some()).collect();
-    let used_by_unlisted = used_by_unlisted(&read);
+    let used_by_unlisted = used_by_unlisted(trials);
     let mut uses = Vec::new();
-    for trial in &read {
+    let mut read = Vec::new();
+    for trial in trials {
         let Some(disturbers) = &trial.disturbance.disturbers else { continue };
+        read.push(trial);
         add_uses_at_receiver(&mut uses, trial, disturbers, &used_by_unlisted);
         for generator in &trial.generators {
             if let Some(disturbers) = &generator.disturbers {
@@ -144,7 +144,7 @@ pub fn find(trials: &[TrialResult]) -> Option<FoundDisturbers> {
 
 /// The CPUs that others than the listed processes used, by all trials together. Short trials hide in the error of ticks what is a large
 /// share of their time; the error of a sum grows with the root of their number only.
-fn used_by_unlisted(trials: &[&TrialResult]) -> BTreeSet<u32> {
+fn used_by_unlisted(trials: &[TrialResult]) -> BTreeSet<u32> {
     let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
     for trial in trials {
         let Some(disturbers) = &trial.disturbance.disturbers else { continue };
@@ -232,8 +232,10 @@ fn unnamed_shares(
     let mut together = 0.0;
     let mut shares = Vec::new();
     for cpu in &disturbance.cpus {
-        let is_used = used_by_unlisted.contains(&cpu.cpu);
-        let foreign = foreign_share(cpu, if is_used { 0 } else { disturbance.tick_ns });
+        // Else the error of ticks can be all of it.
+        let is_shown = used_by_unlisted.contains(&cpu.cpu)
+            || cpu.foreign_ns >= SPOILING_FOREIGN_TICKS * disturbance.tick_ns;
+        let foreign = if is_shown { cpu.foreign_ns as f64 / cpu.window_ns.max(1) as f64 } else { 0.0 };
         let unnamed = foreign - disturbers.listed_share(cpu.cpu);
         together += unnamed;
         if unnamed >= SPOILING_FOREIGN_WORK {
@@ -245,14 +247,6 @@ fn unnamed_shares(
     }
     shares.retain(|(_, share)| *share >= SPOILING_FOREIGN_WORK);
     shares
-}
-
-/// The share of a CPU that others than the trial used; 0 if the error of ticks explains it.
-fn foreign_share(cpu: &CpuDisturbance, tick_ns: u64) -> f64 {
-    if cpu.foreign_ns < SPOILING_FOREIGN_TICKS * tick_ns {
-        return 0.0;
-    }
-    cpu.foreign_ns as f64 / cpu.window_ns.max(1) as f64
 }
 
 /// Makes one disturber of many processes of one name, such as those of a compiler.

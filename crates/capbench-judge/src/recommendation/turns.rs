@@ -103,7 +103,8 @@ pub enum RelationToFirst {
         /// By which figure.
         by: BelowBy,
         /// How much better the first method is in this figure: its captured share as a multiple of that of this method, or the cost of
-        /// this method as a multiple of that of the first.
+        /// this method as a multiple of that of the first. Where they were not sent as much, the shares are of what was sent or of the
+        /// load, whichever differ less.
         factor: Multiple,
     },
     /// Its captured share and its cost are those of the first, within [`TURNS_EQUAL`].

@@ -21,7 +21,7 @@ use crate::socket_option::{self, *};
 /// How long the kernel may take to give a queue free: it waits for RCU, a worker and the lock of all interfaces.
 const RELEASE: Duration = Duration::from_secs(30);
 /// How long a queue is waited for that another socket may have.
-const RELEASE_BESIDE_OTHERS: Duration = Duration::from_secs(1);
+const RELEASE_AMONG_OTHERS: Duration = Duration::from_secs(1);
 
 /// How frames move between driver and UMEM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ impl XdpSocket {
         shared: Option<&Self>,
     ) -> Result<()> {
         let begun = Instant::now();
-        let patience = || if sockets_of_namespace() == Some(1) { RELEASE } else { RELEASE_BESIDE_OTHERS };
+        let patience = || if sockets_of_namespace() == Some(1) { RELEASE } else { RELEASE_AMONG_OTHERS };
         loop {
             match self.try_bind(interface, queue, options, shared) {
                 Err(error) if error.errno() == Some(libc::EBUSY) && begun.elapsed() < patience() => {

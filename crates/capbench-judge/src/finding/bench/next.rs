@@ -69,12 +69,12 @@ fn is_quick(run: &RunFacts<'_>) -> bool {
     run.command.iter().any(|word| word == "--quick")
 }
 
-/// The words of this run's command without the program, `bench` and these flags. Without a `=`, the value of a flag is the next word, but
-/// of `--quick`, which has none.
+/// The words behind `bench` of this run's command, without these flags; none where another command ran it. Without a `=`, the value of a
+/// flag is the next word, but of `--quick`, which has none.
 fn words_without(run: &RunFacts<'_>, flags: &[&str]) -> Vec<String> {
     let mut words = Vec::new();
     let mut is_value_left_out = false;
-    for word in run.command.iter().skip(2) {
+    for word in run.command.iter().skip_while(|word| *word != "bench").skip(1) {
         let flag = word.split('=').next().unwrap_or_default();
         let is_left_out = flags.contains(&flag);
         if !is_left_out && !is_value_left_out {
@@ -110,6 +110,7 @@ mod tests {
             ("capbench bench --quick --tx eth1 --rx=eth2", "--tx eth1 --rx=eth2"),
             ("capbench bench --rate 1k --size=64 --method a,b --isolated --out here", "--isolated"),
             ("capbench bench", ""),
+            ("capbench campaign weekly.toml", ""),
         ] {
             let command: Vec<String> = given.split(' ').map(String::from).collect();
             let run = RunFacts { command: &command, ..RunFacts::of_trials(&[]) };

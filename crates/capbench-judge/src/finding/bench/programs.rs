@@ -63,7 +63,7 @@ pub(super) fn unknown(ranking: &Ranking, run: &RunFacts<'_>, not_measured: &[Not
     }
     for ranked in &ranking.methods {
         let is_unknown = ranked.lossless.status == SustainedStatus::Unknown;
-        if !is_program(&ranked.method) || !is_unknown || is_decided_in_turns(ranking, &ranked.method) {
+        if !is_program(&ranked.method) || !is_unknown || is_compared_in_turns(ranking, &ranked.method) {
             continue;
         }
         let mut of_program: Vec<&TrialResult> = run.trials.iter().collect();
@@ -81,7 +81,7 @@ pub(super) fn unknown(ranking: &Ranking, run: &RunFacts<'_>, not_measured: &[Not
 }
 
 /// Whether trials in turns show how the program compares with the first method.
-fn is_decided_in_turns(ranking: &Ranking, program: &SavedMethod) -> bool {
+fn is_compared_in_turns(ranking: &Ranking, program: &SavedMethod) -> bool {
     let in_turns = ranking.turns.as_ref().and_then(|turns| turns.find(program));
     in_turns.is_some_and(|known| known.is_decided == Some(true))
 }

@@ -14,8 +14,7 @@ pub(super) fn is_evidence(trial: &TrialResult) -> bool {
 /// The share of the frames that the method captured, in a longer trial, too. Unsent frames count as missed where the receiver can hold the
 /// generator up. Else they are the generator's: it also has to wake an idle CPU, so that it sends less to a method that needs less time.
 pub(super) fn captured_share(trial: &TrialResult) -> f64 {
-    let captured = 1.0 - missing_share(trial);
-    if trial.profile.load_independent { captured } else { captured * sent_share(trial) }
+    if trial.profile.load_independent { 1.0 - missing_share(trial) } else { read_share(trial) }
 }
 
 /// The share of the load that the method read, in a longer trial, too: unsent frames count as missed.
