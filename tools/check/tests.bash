@@ -46,8 +46,8 @@ sorted_out() {
   if [ "$code" -ne 0 ] && [ ${#tests_failed[@]} -eq 0 ] && [ ${#wrong[@]} -eq 0 ]; then
     wrong+=("cargo test ended with exit code $code, and no test failed")
   fi
-  awk '/^failures:$/ { shown = 1 } /^test result: / { shown = 0 } shown' "$file" >>"$work/failures"
-  [ ${#wrong[@]} -eq 0 ] || printf 'check: %s\n' "${wrong[@]}" | tee -a "$work/failures" >&2
+  awk '/^failures:$/ { shown = 1 } /^test result: / { shown = 0 } shown' "$file" >>"$failures"
+  [ ${#wrong[@]} -eq 0 ] || printf 'check: %s\n' "${wrong[@]}" | tee -a "$failures" >&2
   [ "$code" -ne 0 ] || [ ${#tests_failed[@]} -eq 0 ] || code=1
   [ "$code" -ne 0 ] || [ ${#wrong[@]} -eq 0 ] || code=1
   return "$code"

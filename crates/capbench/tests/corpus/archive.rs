@@ -1,6 +1,6 @@
 //! Archives of named files, compressed together: a line `NAME OCTETS`, then the content, for each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -44,8 +44,16 @@ pub fn read(archive: &str) -> Vec<Entry> {
     entries
 }
 
+/// Adds the entries whose names an archive lacks.
+pub fn add_new(archive: &str, entries: Vec<Entry>) {
+    let mut all = read(archive);
+    let known: BTreeSet<String> = all.iter().map(|entry| entry.name.clone()).collect();
+    all.extend(entries.into_iter().filter(|entry| !known.contains(&entry.name)));
+    write(archive, &all);
+}
+
 /// Writes an archive anew.
-pub fn write(archive: &str, entries: &[Entry]) {
+fn write(archive: &str, entries: &[Entry]) {
     let mut encoder = zstd::Encoder::new(Vec::new(), LEVEL).unwrap();
     encoder.long_distance_matching(true).unwrap();
     encoder.window_log(WINDOW_LOG).unwrap();

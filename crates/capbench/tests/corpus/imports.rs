@@ -9,7 +9,7 @@ pub use capbench_dataset::page;
 pub use capbench_judge::comparison::runs::of_runs;
 pub use capbench_judge::comparison::{Comparison, Thresholds};
 pub use capbench_judge::finding::bench::{
-    BenchFinding, BenchVerdict, ComparedTime, NsRange, Rivals, SustainedRate,
+    BenchFinding, BenchVerdict, ComparedTime, MethodsInTurns, NsRange, Rivals, SustainedRate, WorseMethod,
 };
 pub use capbench_judge::finding::comparison::{
     ComparedMethods, ComparisonFinding, ComparisonOutcome, FigureCounts,
@@ -29,6 +29,7 @@ pub use capbench_judge::finding::sweep::{SweepAnswer, SweepFinding};
 pub use capbench_judge::finding::{Finding as Fact, Found, comparison};
 pub use capbench_judge::limit::Limit;
 pub use capbench_judge::livelock;
+pub use capbench_judge::recommendation::turns::{BelowBy, Multiple};
 pub use capbench_judge::recommendation::{Certainty, recommend, sustains};
 pub use capbench_judge::search::{GoalResult, Held, MaximumSource, Reason, SearchOutcome};
 pub use capbench_judge::sustained::buffered_frames;
@@ -38,6 +39,7 @@ pub use capbench_model::places::Place;
 pub use capbench_model::requirement::Requirement;
 pub use capbench_model::saved::SavedMethod;
 pub use capbench_model::trial::{Load, Phase, SizeLabel, Trial, TrialResult, Verdict};
+pub use capbench_model::work::Work;
 pub use capbench_plan::search::{self, Stored};
 pub use capbench_report::formats::text::{self, Extent};
 pub use capbench_report::model::{Report, Sentence};

@@ -36,7 +36,7 @@ use members::KnownMembers;
 
 /// Number of runs that the corpus must have.
 const LEAST_RUNS: usize = 300;
-/// Rewrites what its value names: `simulated`, `answers`; or adds the files of `FOLDER` for `add=FOLDER`.
+/// Adds runs and answers that are not there yet for `new`; the files of `FOLDER` for `add=FOLDER`.
 const WRITE: &str = "CAPBENCH_WRITE_CORPUS";
 /// The line of a run that lost more than no frame.
 const LOSS_OVER_LIMIT: &str = "exit without an allowed loss: 3";
@@ -46,8 +46,10 @@ const ACCEPT: &str = "CAPBENCH_ACCEPT_CORPUS";
 #[test]
 fn every_saved_run_says_and_decides_what_it_did() {
     match std::env::var(WRITE).ok().as_deref() {
-        Some("simulated") => return archive::write("simulated", &simulated::saved()),
-        Some("answers") => return archive::write(archive::ANSWERS, &answers::of_corpus()),
+        Some("new") => {
+            archive::add_new("simulated", simulated::saved());
+            return archive::add_new(archive::ANSWERS, answers::of_corpus());
+        }
         Some(add) => return archive::add(add.strip_prefix("add=").expect("add=FOLDER")),
         None => {}
     }

@@ -150,8 +150,8 @@ fn most_missed(method: &SavedMethod, trials: &[&TrialResult]) -> Option<MostMiss
 /// a host that was faster then.
 fn captured_beside(first: &InTurns, one: &InTurns) -> f64 {
     match one.relative_captured {
-        Some(multiple) => (first.captured.median * multiple.middle).min(1.0),
-        None => one.captured.median,
+        Some(multiple) if one.captured.median > 0.0 => (first.captured.median * multiple.middle).min(1.0),
+        _ => one.captured.median,
     }
 }
 

@@ -150,9 +150,11 @@ impl Table {
         }
     }
 
-    /// The share that a method captured.
+    /// The share that a method captured: none where it is as little as counts as least.
     pub(super) fn captured(&self, column: usize) -> Option<Estimate> {
-        Estimate::of(values(&self.captured, column).into_iter().map(f64::exp))
+        let share =
+            |logarithm| if logarithm <= TURNS_LEAST_CAPTURED.ln() { 0.0 } else { f64::exp(logarithm) };
+        Estimate::of(values(&self.captured, column).into_iter().map(share))
     }
 
     /// Whether a method captured all of what it was sent, but for a pause.

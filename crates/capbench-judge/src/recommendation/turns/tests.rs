@@ -113,6 +113,12 @@ fn of_methods_that_were_not_sent_as_much_one_captures_more_if_it_does_of_both() 
 }
 
 #[test]
+fn a_method_that_captures_nothing_captured_none_and_not_the_least_that_counts() {
+    let turns = judge(&rounds(&[V3, Method { name: "recv", captured: 0, ..V3 }], 6, 0.0));
+    assert_eq!(turns.methods[1].captured.median, 0.0);
+}
+
+#[test]
 fn a_method_that_captures_less_is_below_and_the_factor_of_its_loss_is_known() {
     let lossy = Method { name: "recv", captured: 70_000, app_ns: 90.0 };
     let turns = judge(&rounds(&[lossy, V3], 6, 0.01));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::comparisons::visits_of_run;
-use super::{median, trials_of};
+use super::{median, trials_of, turns};
 use crate::imports::{
     BenchFinding, BenchVerdict, ComparedTime, Finding, Phase, Results, Rivals, SavedMethod, SustainedRate,
     TrialResult, Verdict, recommendation,
@@ -18,7 +18,11 @@ const FAR_LESS: f64 = 0.5;
 
 pub fn in_finding(fact: &BenchFinding, finding: &Finding, results: &Results) -> Vec<String> {
     let mut all = Vec::new();
+    if let BenchFinding::Verdict(verdict) = fact {
+        all.extend(turns::in_verdict(verdict, results));
+    }
     match fact {
+        BenchFinding::InTurns(fact) => all.extend(turns::in_finding(fact, results)),
         BenchFinding::Verdict(BenchVerdict::Use { method, sustains, .. }) => {
             all.extend(against_rate(method, sustains, finding, results));
         }

@@ -6,6 +6,7 @@
 //! | `limits` | what limited trials |
 //! | `searches` | what searches sustain, and their limits |
 //! | `benches` | the rate of the named method, its rivals, costs, and commands that decide |
+//! | `turns` | which methods are worse in turns, by how much, and which are equal |
 //! | `sweeps` | points at which methods keep up, what stops more members |
 //! | `comparisons` | the visits that a comparison asks for |
 //! | `transcribed` | facts of earlier versions that their trials contradict: each is found |
@@ -16,6 +17,7 @@ mod limits;
 mod searches;
 mod sweeps;
 mod transcribed;
+mod turns;
 
 use crate::imports::{Fact, Finding, Results, TrialResult};
 

@@ -1,13 +1,14 @@
 //! Facts that earlier versions found, transcribed, with the saved trials of their runs: each is contradicted, and found to be.
 
-use super::{in_fact, limits};
+use super::{in_fact, limits, turns};
 use crate::answers::results_of;
 use crate::imports::{
     BenchFinding, BenchVerdict, Certainty, ComparedMethods, ComparedTime, ComparisonFinding,
     ComparisonOutcome, Fact, FigureCounts, Finding, FoundLoad, Held, KeepsUp, KeptPoints, KeptUp, Limit,
-    LimitOfMethods, MembersGrowth, MembersRate, MembersStop, MethodKeepsUp, MethodLoad, NsRange, Results,
-    Rivals, SavedMethod, SearchAnswer, SearchFinding, SearchedSetUp, SizeLabel, StopFigures, SustainedLoads,
-    SustainedRate, SweepAnswer, SweepFinding, SweepPoint, SweepScene, SweepSeries, TrialResult,
+    LimitOfMethods, MembersGrowth, MembersRate, MembersStop, MethodKeepsUp, MethodLoad, MethodsInTurns,
+    Multiple, NsRange, Results, Rivals, SavedMethod, SearchAnswer, SearchFinding, SearchedSetUp, SizeLabel,
+    StopFigures, SustainedLoads, SustainedRate, SweepAnswer, SweepFinding, SweepPoint, SweepScene,
+    SweepSeries, TrialResult, WorseMethod, sentences,
 };
 
 /// A fact of an earlier version, with the trials that it named.
@@ -300,4 +301,54 @@ fn a_limit_is_the_place_that_lost_most() {
     assert!(at_ring.as_ref().is_some_and(|said| said.ends_with("Backlog lost most")), "{at_ring:?}");
     let by_generator = limits::against(Limit::Generator, &lossy, 1);
     assert!(by_generator.is_some());
+}
+
+/// What a bench on a quiet host says of three methods in turns.
+fn of_turns(results: &mut Results) -> (BenchVerdict, MethodsInTurns) {
+    sentences::conclude(results);
+    let (mut verdict, mut in_turns) = (None, None);
+    for finding in &results.answers {
+        match &finding.fact {
+            Some(Fact::Bench(BenchFinding::Verdict(fact))) => verdict = Some(fact.clone()),
+            Some(Fact::Bench(BenchFinding::InTurns(fact))) => in_turns = Some(fact.clone()),
+            _ => {}
+        }
+    }
+    (verdict.unwrap(), in_turns.unwrap())
+}
+
+#[test]
+fn what_turns_show_is_found_to_be_wrong_once_it_says_something_else() {
+    let mut results = results_of("simulated/bench-turns-quiet-1");
+    let (verdict, in_turns) = of_turns(&mut results);
+    assert_eq!(turns::in_verdict(&verdict, &results), Vec::<String>::new());
+    assert_eq!(turns::in_finding(&in_turns, &results), Vec::<String>::new());
+    let changes: [(&str, fn(&mut MethodsInTurns)); 6] = [
+        ("rounds, but", |fact| fact.rounds += 1),
+        ("in two groups", |fact| fact.equal.push(fact.first.clone())),
+        ("is worse than", |fact| std::mem::swap(&mut fact.first, &mut fact.below[0].method)),
+        ("captured", |fact| fact.below[1].captured_ratio = 0.9),
+        ("the medians show", |fact| {
+            fact.below[0].relative_cost = Some(Multiple { middle: 9.0, low: None, high: None });
+        }),
+        ("1.000 times", |fact| fact.equal = fact.below.drain(1..).map(|below| below.method).collect()),
+    ];
+    for (contradiction, change) in changes {
+        let mut fact = in_turns.clone();
+        change(&mut fact);
+        let found = turns::in_finding(&fact, &results).join("; ");
+        assert!(found.contains(contradiction), "{contradiction}: {found}");
+    }
+    let changes: [(&str, fn(&mut SavedMethod, &mut Vec<WorseMethod>)); 3] = [
+        ("is worse than", |method, worse| std::mem::swap(method, &mut worse[0].method)),
+        ("times worse", |_, worse| worse[0].factor *= 1.5),
+        ("in two groups", |method, worse| worse[1].method = method.clone()),
+    ];
+    for (contradiction, change) in changes {
+        let mut fact = verdict.clone();
+        let BenchVerdict::Use { method, worse, .. } = &mut fact else { panic!("{fact:?}") };
+        change(method, worse);
+        let found = turns::in_verdict(&fact, &results).join("; ");
+        assert!(found.contains(contradiction), "{contradiction}: {found}");
+    }
 }

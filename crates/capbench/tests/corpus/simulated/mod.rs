@@ -77,8 +77,12 @@ fn made() -> Vec<(String, Results)> {
 
 /// Every run as it is saved.
 pub fn saved() -> Vec<Entry> {
-    let saved = made().into_iter();
-    saved.map(|(name, results)| Entry { name, content: serde_json::to_vec(&results).unwrap() }).collect()
+    let mut saved = Vec::new();
+    for (name, mut results) in made() {
+        sentences::saved::add_words(&mut results);
+        saved.push(Entry { name, content: serde_json::to_vec(&results).unwrap() });
+    }
+    saved
 }
 
 /// Runs every plan again: the first lines in which a run differs from the saved one.

@@ -13,7 +13,7 @@ use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::statement::Statement;
-use capbench_plan::bench::BenchPlan;
+use capbench_plan::bench::{BenchPlan, Pace};
 use capbench_plan::for_tests::{Collected, at, bench_plan, pps, searching_bench_plan, specs, sweep_plan};
 use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
 use capbench_plan::search::{self, Stored};
@@ -35,9 +35,11 @@ const OF_SCENES: [Host; 4] = [Host::Quiet, Host::Disturbed, Host::Link, Host::Al
 type Make = fn(&mut dyn Laboratory, u64) -> Results;
 
 /// The plans, and the number of seeds of a host with which they run.
-const PLANS: [(&str, u64, Make); 14] = [
+const PLANS: [(&str, u64, Make); 16] = [
     ("bench", 1, bench),
     ("bench-searching", 3, searching_bench),
+    ("bench-turns", 3, bench_in_turns),
+    ("bench-turns-rate", 1, bench_in_turns_at_rate),
     ("bench-scenes", 1, scenes),
     ("bench-rate", 3, bench_at_rate),
     ("bench-against", 2, bench_against),
@@ -96,6 +98,17 @@ fn bench(path: &mut dyn Laboratory, seed: u64) -> Results {
 
 fn searching_bench(path: &mut dyn Laboratory, seed: u64) -> Results {
     of_bench(&["bench"], &BenchPlan { seed, ..searching_bench_plan(&METHODS) }, path)
+}
+
+fn bench_in_turns(path: &mut dyn Laboratory, seed: u64) -> Results {
+    let turns = Some(Pace::new(true).turns(false));
+    of_bench(&["bench", "--quick"], &BenchPlan { seed, turns, ..searching_bench_plan(&METHODS) }, path)
+}
+
+fn bench_in_turns_at_rate(path: &mut dyn Laboratory, seed: u64) -> Results {
+    let turns = Some(Pace::new(true).turns(true));
+    let plan = BenchPlan { seed, turns, rate: Some(pps(420_000.0)), ..bench_plan(&METHODS) };
+    of_bench(&["bench", "--quick", "--rate", "420k"], &plan, path)
 }
 
 fn scenes(path: &mut dyn Laboratory, seed: u64) -> Results {
