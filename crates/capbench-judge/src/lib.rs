@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`run`] | the facts of a saved run that judgement needs |
+//! | [`command_line`] | what of its command line |
 //! | [`finding`] | what a run shows, as facts; capbench-report has their words |
 //! | [`sustained`] | whether a load is sustained |
 //! | [`search`] | the result of a search |
@@ -28,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bursts;
+pub mod command_line;
 pub mod comparison;
 pub mod conclusive;
 pub mod cpu_time;

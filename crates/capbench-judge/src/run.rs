@@ -5,6 +5,7 @@ use capbench_model::statement::Statement;
 use capbench_model::trial::TrialResult;
 use serde::{Deserialize, Serialize};
 
+use crate::command_line::CommandLine;
 use crate::search::SearchOutcome;
 use crate::soak::record::SoakRecord;
 use crate::sweep::SweepOutcome;
@@ -48,8 +49,8 @@ impl Kind {
 /// What a run saved, without what was made of it.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFacts<'r> {
-    /// The command, word by word.
-    pub command: &'r [String],
+    /// The command line.
+    pub command: CommandLine<'r>,
     /// When the run started, seconds since the epoch.
     pub started_unix_s: u64,
     /// Whether the run completed.
@@ -77,7 +78,7 @@ impl<'r> RunFacts<'r> {
         static UNKNOWN_HOST: std::sync::LazyLock<Environment> =
             std::sync::LazyLock::new(Environment::default);
         Self {
-            command: &[],
+            command: CommandLine(&[]),
             started_unix_s: 1,
             complete: true,
             environment: &UNKNOWN_HOST,

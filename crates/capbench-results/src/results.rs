@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use capbench_judge::command_line::CommandLine;
 use capbench_judge::comparison::Comparison;
 use capbench_judge::finding::whole_run::WholeRun;
 use capbench_judge::finding::{Finding as Fact, Subject};
@@ -95,7 +96,7 @@ pub struct Results {
 impl Results {
     /// The command of the run, if its command line names one.
     pub fn command_word(&self) -> Option<&str> {
-        self.command.get(1).map(String::as_str).filter(|word| !word.starts_with('-'))
+        CommandLine(&self.command).command()
     }
 
     /// The run as judgement needs it.
@@ -125,7 +126,7 @@ impl Results {
     pub fn facts(&self) -> RunFacts<'_> {
         RunFacts {
             file_warnings: &[],
-            command: &self.command,
+            command: CommandLine(&self.command),
             started_unix_s: self.started_unix_s,
             complete: self.complete,
             environment: &self.environment,

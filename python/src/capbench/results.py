@@ -485,8 +485,6 @@ class ConclusionOneOf(TypedDict):
     """The one of them to use meanwhile: it sustains a load without loss and costs least. Absent in old files."""
     methods: list[str]
     """All of them, the one with the highest known load first."""
-    settle: list[str]
-    """Words of a capbench command, without the program, that would settle it."""
     worse: list[str]
     """Methods that are worse all the same."""
 

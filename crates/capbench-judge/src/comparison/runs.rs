@@ -58,7 +58,7 @@ pub fn of_runs(
     let [then_samples, now_samples] = samples.map(|samples| samples.all);
     let mut matched = matched(&then_samples, &now_samples);
     if matched.is_empty() {
-        let commands = runs.map(|run| run.command.get(1).cloned().unwrap_or_default());
+        let commands = runs.map(|run| run.command.command().unwrap_or_default().to_string());
         let left_out = left_out.iter().map(LeftOut::to_string).collect();
         return Err(JudgeError::NothingInCommon { commands, left_out });
     }

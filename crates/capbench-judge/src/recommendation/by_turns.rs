@@ -39,7 +39,6 @@ impl Ranking {
                 best: Some(first.clone()),
                 methods: methods_with(turns, |_| true),
                 worse: Vec::new(),
-                settle: Vec::new(),
             };
         }
     }
@@ -98,7 +97,6 @@ impl Ranking {
                 best: Some(first),
                 methods: methods_with(turns, |relation| !matches!(relation, RelationToFirst::Below { .. })),
                 worse: methods_with(turns, |relation| matches!(relation, RelationToFirst::Below { .. })),
-                settle: Vec::new(),
             },
         }
     }

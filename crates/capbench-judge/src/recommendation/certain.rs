@@ -99,12 +99,7 @@ mod tests {
     const OPEN: RelationToFirst = RelationToFirst::Open { may_be_better: true };
 
     fn one_of(best: &str) -> Conclusion {
-        Conclusion::OneOf {
-            best: Some(best.into()),
-            methods: Vec::new(),
-            worse: Vec::new(),
-            settle: Vec::new(),
-        }
+        Conclusion::OneOf { best: Some(best.into()), methods: Vec::new(), worse: Vec::new() }
     }
 
     /// A bench with this conclusion, in which packet-v3 was first in six rounds.

@@ -16,7 +16,6 @@
 //! | `far_behind` | methods that captured far less of a load than noise explains: they are worse |
 //! | `last` | methods that come behind all others |
 //! | `certain` | which method to use as far as that is certain |
-//! | `settle` | the command that settles which of several is better |
 
 mod bounds;
 mod by_turns;
@@ -27,7 +26,6 @@ mod far_behind;
 mod last;
 mod limiting;
 mod rank;
-pub(crate) mod settle;
 pub mod turns;
 
 pub use certain::CertainChoice;
@@ -217,8 +215,6 @@ pub enum Conclusion {
         methods: Vec<SavedMethod>,
         /// Methods that are worse all the same.
         worse: Vec<SavedMethod>,
-        /// Words of a capbench command, without the program, that would settle it.
-        settle: Vec<String>,
     },
     /// No method sustained any load, or the load asked for, without loss.
     NoneLossless {
@@ -321,7 +317,6 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
             ranking.decide_by(question, turns);
         }
         ranking.decide_far_behind(question, &entrants);
-        ranking.add_settling_command(question);
         rankings.push(ranking);
     }
     Recommendation::by_first_ranking(question, rankings)

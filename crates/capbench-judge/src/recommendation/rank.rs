@@ -289,7 +289,6 @@ impl Order {
             best: Some(best.method.clone()),
             methods: names(&open),
             worse: names(&worse),
-            settle: Vec::new(),
         })
     }
 

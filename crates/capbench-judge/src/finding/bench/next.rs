@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use capbench_model::placement::PlacementName;
+use capbench_model::saved::SavedMethod;
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_model::work::Work;
 
 use super::{BenchFinding, SetUp, found};
 use crate::durations::{TrialsInTurns, time_of_bench, whole_run};
 use crate::finding::Found;
-use crate::recommendation::settle::words_to_settle;
 use crate::recommendation::turns::would_name_the_best;
 use crate::recommendation::{Conclusion, Question, Ranking, Recommendation};
 use crate::run::RunFacts;
@@ -31,7 +33,7 @@ pub(super) fn settle(
     let is_at_load = question != Question::HighestRate;
     let trials = in_turns.iter().filter(|trial| trial.phase == Phase::Turns).count();
     if trials > 0 {
-        let had = TrialsInTurns { trials, is_at_load, is_quick: is_quick(run) };
+        let had = TrialsInTurns { trials, is_at_load, is_quick: run.command.is_quick() };
         let rounds = had.rounds_of_next(recommendation.rankings.len(), left.len());
         let rounds = rounds.min(TURNS_LOOKS[TURNS_LOOKS.len() - 1]);
         if would_name_the_best(&in_turns, left, rounds) == Some(false) {
@@ -40,7 +42,7 @@ pub(super) fn settle(
         }
     }
     let mut command = words_to_settle(question, left, ranking);
-    command.extend(words_without(run, &OF_METHODS_OR_TIME));
+    command.extend(run.command.of_bench_without(&OF_METHODS_OR_TIME));
     let takes: Duration = whole_run(time_of_bench(is_at_load, left.len()));
     Some(found(BenchFinding::Settle { command, takes_s: Some(takes.as_secs_f64()) }, []))
 }
@@ -64,23 +66,23 @@ const OF_METHODS_OR_TIME: [&str; 10] = [
     "--duration",
 ];
 
-/// Whether a run was a quick bench.
-fn is_quick(run: &RunFacts<'_>) -> bool {
-    run.command.iter().any(|word| word == "--quick")
-}
-
-/// The words behind `bench` of this run's command, without these flags; none where another command ran it. Without a `=`, the value of a
-/// flag is the next word, but of `--quick`, which has none.
-fn words_without(run: &RunFacts<'_>, flags: &[&str]) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut is_value_left_out = false;
-    for word in run.command.iter().skip_while(|word| *word != "bench").skip(1) {
-        let flag = word.split('=').next().unwrap_or_default();
-        let is_left_out = flags.contains(&flag);
-        if !is_left_out && !is_value_left_out {
-            words.push(word.clone());
-        }
-        is_value_left_out = is_left_out && flag == word && flag != "--quick";
+/// The words of the command that settles which of these methods of a ranking is better, without the program: the methods take turns in
+/// this set-up alone, until they are decided or its time is over.
+fn words_to_settle(question: Question, methods: &[SavedMethod], ranking: &Ranking) -> Vec<String> {
+    let mut words: Vec<String> = vec!["bench".into()];
+    if let Question::CheapestAt { pps } = question {
+        words.extend(["--rate".into(), pps.to_string()]);
+    }
+    let methods: Vec<String> = methods.iter().map(ToString::to_string).collect();
+    words.extend(["--method".into(), methods.join(",")]);
+    words.extend(["--size".into(), ranking.frame_size.to_string()]);
+    // The user chose the CPUs of a custom placement, and names them again.
+    if ranking.placement != PlacementName::Custom {
+        words.extend(["--placement".into(), ranking.placement.to_string()]);
+    }
+    // A program has its own work.
+    if ranking.work != Work::NONE && ranking.work != Work::OfProgram {
+        words.extend(["--work".into(), ranking.work.to_string()]);
     }
     words
 }
@@ -91,30 +93,9 @@ pub(super) fn find_highest(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Foun
     if matches!(ranking.conclusion, Conclusion::Use { .. } | Conclusion::OneOf { .. }) {
         return None;
     }
-    let all = words_without(run, &["--out"]);
-    let rest = words_without(run, &["--out", "--rate", "--max-loss"]);
+    let all = run.command.of_bench_without(&["--out"]);
+    let rest = run.command.of_bench_without(&["--out", "--rate", "--max-loss"]);
     let has_load = rest != all;
     let command = std::iter::once("bench".into()).chain(rest).collect();
     has_load.then(|| found(BenchFinding::FindHighest { command }, []))
-}
-
-#[cfg(test)]
-mod tests {
-
-    use super::{OF_METHODS_OR_TIME, RunFacts, words_without};
-
-    #[test]
-    fn the_next_command_keeps_what_it_does_not_say_itself() {
-        for (given, expected) in [
-            ("capbench bench --programs own.toml --quick", "--programs own.toml"),
-            ("capbench bench --quick --tx eth1 --rx=eth2", "--tx eth1 --rx=eth2"),
-            ("capbench bench --rate 1k --size=64 --method a,b --isolated --out here", "--isolated"),
-            ("capbench bench", ""),
-            ("capbench campaign weekly.toml", ""),
-        ] {
-            let command: Vec<String> = given.split(' ').map(String::from).collect();
-            let run = RunFacts { command: &command, ..RunFacts::of_trials(&[]) };
-            assert_eq!(words_without(&run, &OF_METHODS_OR_TIME).join(" "), expected);
-        }
-    }
 }

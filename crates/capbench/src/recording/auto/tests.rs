@@ -67,12 +67,8 @@ fn bench_in_turns(methods: &[(&str, RelationToFirst)]) -> Results {
         judged_rounds: 6,
         methods: in_turns,
     });
-    ranking.conclusion = Conclusion::OneOf {
-        best: Some(names[0].into()),
-        methods: Vec::new(),
-        worse: Vec::new(),
-        settle: Vec::new(),
-    };
+    ranking.conclusion =
+        Conclusion::OneOf { best: Some(names[0].into()), methods: Vec::new(), worse: Vec::new() };
     results
 }
 

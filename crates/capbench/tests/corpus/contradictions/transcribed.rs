@@ -303,6 +303,9 @@ fn a_limit_is_the_place_that_lost_most() {
     assert!(by_generator.is_some());
 }
 
+/// Makes a fact wrong.
+type Change<F> = fn(&mut F);
+
 /// What a bench on a quiet host says of three methods in turns.
 fn of_turns(results: &mut Results) -> (BenchVerdict, MethodsInTurns) {
     sentences::conclude(results);
@@ -323,7 +326,7 @@ fn what_turns_show_is_found_to_be_wrong_once_it_says_something_else() {
     let (verdict, in_turns) = of_turns(&mut results);
     assert_eq!(turns::in_verdict(&verdict, &results), Vec::<String>::new());
     assert_eq!(turns::in_finding(&in_turns, &results), Vec::<String>::new());
-    let changes: [(&str, fn(&mut MethodsInTurns)); 6] = [
+    let changes: [(&str, Change<MethodsInTurns>); 6] = [
         ("rounds, but", |fact| fact.rounds += 1),
         ("in two groups", |fact| fact.equal.push(fact.first.clone())),
         ("is worse than", |fact| std::mem::swap(&mut fact.first, &mut fact.below[0].method)),
@@ -339,15 +342,17 @@ fn what_turns_show_is_found_to_be_wrong_once_it_says_something_else() {
         let found = turns::in_finding(&fact, &results).join("; ");
         assert!(found.contains(contradiction), "{contradiction}: {found}");
     }
-    let changes: [(&str, fn(&mut SavedMethod, &mut Vec<WorseMethod>)); 3] = [
-        ("is worse than", |method, worse| std::mem::swap(method, &mut worse[0].method)),
-        ("times worse", |_, worse| worse[0].factor *= 1.5),
-        ("in two groups", |method, worse| worse[1].method = method.clone()),
+    let changes: [(&str, Change<(SavedMethod, Vec<WorseMethod>)>); 3] = [
+        ("is worse than", |(method, worse)| std::mem::swap(method, &mut worse[0].method)),
+        ("times worse", |(_, worse)| worse[0].factor *= 1.5),
+        ("in two groups", |(method, worse)| worse[1].method = method.clone()),
     ];
     for (contradiction, change) in changes {
         let mut fact = verdict.clone();
         let BenchVerdict::Use { method, worse, .. } = &mut fact else { panic!("{fact:?}") };
-        change(method, worse);
+        let mut changed = (method.clone(), worse.clone());
+        change(&mut changed);
+        (*method, *worse) = changed;
         let found = turns::in_verdict(&fact, &results).join("; ");
         assert!(found.contains(contradiction), "{contradiction}: {found}");
     }
