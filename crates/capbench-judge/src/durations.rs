@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_longer_bench_of_fewer_methods_has_more_rounds() {
         let quick = TrialsInTurns { trials: 30, is_at_load: false, is_quick: true };
-        assert_eq!(quick.rounds_of_next(1, 2), 66, "80 s for 18 s, and two methods");
+        assert_eq!(quick.rounds_of_next(1, 2), 68, "80 s for 17.5 s, and two methods");
         assert_eq!(TrialsInTurns { is_quick: false, ..quick }.rounds_of_next(1, 5), 6);
         assert_eq!(TrialsInTurns { is_at_load: true, ..quick }.rounds_of_next(1, 2), 15);
         assert_eq!(

@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`run`] | the facts of a saved run that judgement needs |
-//! | [`command_line`] | what of its command line |
+//! | [`command_line`] | the parts of its command line that judgement needs |
 //! | [`finding`] | what a run shows, as facts; capbench-report has their words |
 //! | [`sustained`] | whether a load is sustained |
 //! | [`search`] | the result of a search |

@@ -85,8 +85,8 @@ impl Limit {
     }
 
     /// What limited these trials, which lost frames at these places, most first. A longer trial loses buffered frames where
-    /// frames wait for the application, so they count as lost there: `together` frames are sent at once. `None` if no frame was lost
-    /// or buffered, or if no place is known.
+    /// frames wait for the application, so they count as lost there. `together` is the number of frames that are sent at once: as many
+    /// may wait. `None` if no frame was lost or buffered, or if no place is known.
     pub fn from_trials<'t>(
         lost: &[LostAt],
         trials: impl IntoIterator<Item = &'t TrialResult>,
@@ -203,7 +203,7 @@ pub(crate) mod tests {
 
     const SENT: u64 = 100_000;
 
-    /// A trial of a second that sent this many frames and lost all its losses in one tenth of it, the last one or another.
+    /// The pattern of a trial of a second that sent this many frames and lost all its losses in one tenth of it, the last one or another.
     pub fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossPattern {
         let from_ns = if is_at_end { 900_000_000 } else { 400_000_000 };
         LossPattern {

@@ -226,6 +226,19 @@ impl Noise {
             known => known,
         }
     }
+
+    /// Whether it takes CPU time from the trial, so that rates can be higher without it.
+    pub fn takes_cpu_time(&self) -> bool {
+        matches!(
+            self.current(),
+            Self::SlowCpu
+                | Self::SharedCore
+                | Self::LoweredClock
+                | Self::Steal
+                | Self::ForeignLoad
+                | Self::Stall
+        )
+    }
 }
 
 /// The reasons that a file has: its facts, or in files of earlier versions its texts.
@@ -314,6 +327,14 @@ mod tests {
             assert_eq!(reason.current(), known.as_ref().unwrap_or(reason));
             assert_eq!(serde_json::to_value(&read).unwrap()["noise"][0], text, "written as it was read");
         }
+    }
+
+    #[test]
+    fn what_takes_cpu_time_lowers_rates_in_texts_of_earlier_versions_too() {
+        assert!(Noise::SharedCore.takes_cpu_time() && Noise::Steal.takes_cpu_time());
+        assert!(!Noise::ClockSet.takes_cpu_time() && !Noise::from_earlier("the moon").takes_cpu_time());
+        let earlier = Noise::from_earlier("one of its CPUs stood still for longer than the backlog lasts");
+        assert!(earlier.takes_cpu_time());
     }
 
     #[test]

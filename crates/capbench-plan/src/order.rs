@@ -56,7 +56,7 @@ mod tests {
         }
 
         #[test]
-        fn no_method_is_ever_a_trial_ahead_of_another(seed: u64, places in 1..50_usize, methods in 1..6_usize,
+        fn no_method_is_ever_more_than_a_trial_ahead_of_another(seed: u64, places in 1..50_usize, methods in 1..6_usize,
                                                       number in 0..9_usize) {
             let pass = Shuffle::new(seed).pass(places);
             let mut counts = vec![0; methods];

@@ -111,6 +111,7 @@ fn warnings(run: &Run) -> Vec<String> {
         let what = match unfinished.map(|search| &search.ended) {
             Some(End::TimeUp) => "The time of the search was used up",
             Some(End::TrafficUp) => "The traffic of the search was used up",
+            Some(End::Invalid { .. } | End::AboveLineRate { .. } | End::Failed { .. }) => "The search ended",
             _ => "The run was stopped or interrupted",
         };
         let trials = naming::many(results.trials.len() as u64, "trial", "trials");

@@ -42,6 +42,7 @@ pub fn files(run: &Run, formats: &[&Format]) -> Result<Vec<Written>> {
 /// # Errors
 /// Like [`files`].
 pub fn files_of(report: &Report, runs: &[Run], formats: &[&Format]) -> Result<Vec<Written>> {
+    // Drawings take long, and no other format needs them before it is written.
     let with_charts = formats.iter().any(|format| format.name == "svg");
     let source = Source { runs, report, with_charts };
     let mut files = Vec::new();
@@ -51,7 +52,8 @@ pub fn files_of(report: &Report, runs: &[Run], formats: &[&Format]) -> Result<Ve
     Ok(files)
 }
 
-/// Makes a folder, writes files into it and returns their paths. A reader sees an old or a new file, never a part.
+/// Writes files into a folder, which is made for the first of them, and returns their paths. A reader sees an old or a new file, never a
+/// part.
 ///
 /// # Errors
 /// A file cannot be written; the ones before it are written. For root this includes a folder that another user controls.

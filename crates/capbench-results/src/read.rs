@@ -114,6 +114,7 @@ fn add_segments(run: &mut Run) -> Result<()> {
         return Ok(());
     }
     run.warnings.extend(segments::add_lines(record, &octets(&file)?));
+    // The trials of a soak are those that its record keeps.
     run.results.trials.clone_from(&record.kept);
     if let Some(contradiction) = contradictions(&run.results)
         && !run.warnings.contains(&contradiction)

@@ -804,7 +804,7 @@ class EndedInvalid(TypedDict):
     """Why; empty in results of early versions."""
     how: Literal['invalid']
     trials: list[int]
-    """Its number."""
+    """Its number: one."""
 
 
 Ended: TypeAlias = EndedComplete | EndedStopped | EndedNotRun | EndedInvalid
@@ -6553,11 +6553,11 @@ class Scaling(TypedDict):
     """How the rate of a method grows with its members."""
 
     law: NotRequired[ScalabilityFit]
-    """The Universal Scalability Law through the readings that the members limited, each on a CPU; absent if they have none."""
+    """The Universal Scalability Law through the readings that the members limited, each on a CPU of its own; absent if these readings have none."""
     limits: list[LimitName]
     """What limited the members at each reading, in the order of the readings."""
     load_pps: float
-    """The load for which members are counted, in frames per second: the rate, or the highest offered load."""
+    """The load for which members are counted, in frames per second: the one that the user asked for, or the highest offered load."""
     needed: Needed
     """How many members it needs."""
     no_law_because: NotRequired[Unfit]

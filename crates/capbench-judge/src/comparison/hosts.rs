@@ -88,6 +88,12 @@ pub fn of_figures(
     let mut matched = matched(&strata);
     if matched.is_empty() {
         let [then, now] = names;
+        if runs_at_unlike_loads > 0 {
+            return Err(refused(format!(
+                "--by {by}: {runs_at_unlike_loads} runs with {then} or {now} are at common loads that differ on one host; \
+                 `bench --rate` measures at one load"
+            )));
+        }
         return Err(refused(format!(
             "--by {by}: no host has the same set-up with {then} and with {now}: {}; hosts are compared with themselves only",
             sides.described(names)
@@ -160,7 +166,7 @@ fn indices_of_only_two(figures: &Figures, by: &str) -> Result<[usize; 2]> {
         [then, now] => Ok([then, now]),
         [] => Err(refused(format!("--by {by}: no trial that can be compared has a value of it"))),
         [only] => Err(refused(format!(
-            "--by {by}: all runs have {}; a comparison needs two values",
+            "--by {by}: all runs that can be compared have {}; a comparison needs two values",
             figures.values[only]
         ))),
         _ => Err(refused(format!(

@@ -15,7 +15,7 @@ mod samples;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::samples::{Samples, ignore_equal_capture_settings};
+use self::samples::{Samples, drop_capture_settings_that_tell_no_set_ups_apart};
 use crate::comparison::contrast::{Matched, NOW, Stratum, THEN, TrialValue};
 use crate::comparison::generator_rate::remove_those_of_generator;
 use crate::comparison::measure::Measure;
@@ -94,7 +94,7 @@ fn samples_of(runs: [&RunFacts<'_>; 2]) -> [Samples; 2] {
         };
         Samples::from_run(run, &fastest)
     });
-    ignore_equal_capture_settings(&mut samples);
+    drop_capture_settings_that_tell_no_set_ups_apart(&mut samples);
     samples
 }
 

@@ -104,6 +104,7 @@ impl SampledTrial {
             return Some(Unusable::Invalid);
         }
         match self.phase {
+            // A search or a procedure chose their loads by its own trials, they are too short, or others than these compare them.
             Phase::Confirmation
             | Phase::Search
             | Phase::SelfTest
@@ -144,6 +145,7 @@ impl SampledTrial {
             Measure::DeliveredRate => is_maximum_load.then_some(self.delivered_pps),
             Measure::LossRatio => (!is_maximum_load).then(|| self.loss_ratio()),
             Measure::Throughput => None,
+            // A lost frame has a part of the kernel's cost, and none of the application's.
             Measure::TotalCost => self.total_ns_per_packet.filter(|_| self.is_load_delivered()),
             Measure::ApplicationCost => self.app_ns_per_packet,
             Measure::MedianLatency => self.median_latency_ns,

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::disturbers::{self, DisturbersOfRun, FoundDisturbers};
 use super::noise::NoiseCause;
 use super::{Finding, Found};
+use crate::disturbed::is_noisy;
 use crate::run::RunFacts;
 use crate::soak::record::SoakRecord;
 
@@ -144,12 +145,12 @@ fn noisy_segments(record: &SoakRecord) -> Option<Found> {
 }
 
 fn noisy_trials(trials: &[TrialResult]) -> Option<Found> {
-    let noisy: Vec<&TrialResult> = trials.iter().filter(|trial| !trial.noise.is_empty()).collect();
+    let noisy: Vec<&TrialResult> = trials.iter().filter(|trial| is_noisy(trial)).collect();
     let reasons = noisy.iter().flat_map(|trial| &trial.noise.reasons);
     let by_cause = by_key(reasons, |reason| NoiseCause::from(*reason));
-    let (cause, _) = by_cause.into_iter().max_by_key(|(_, reasons)| reasons.len())?;
+    let (cause, reasons) = by_cause.into_iter().max_by_key(|(_, reasons)| reasons.len())?;
     let caveat = Caveat::NoisyTrials {
-        lowers_rates: cause.slows(),
+        lowers_rates: reasons.iter().all(|reason| reason.takes_cpu_time()),
         cause,
         noisy_trials: noisy.len() as u32,
         all_trials: trials.len() as u32,

@@ -171,11 +171,11 @@ fn answers_of(comparison: &Comparison, outcome: ComparisonOutcome) -> Vec<Figure
 
 /// What follows from a comparison: why nothing does, or the numbers of figures.
 fn outcome(comparison: &Comparison, trials: &[TrialResult]) -> ComparisonOutcome {
-    if comparison.disturbed {
-        return ComparisonOutcome::Disturbed;
-    }
     if comparison.damaged {
         return ComparisonOutcome::Damaged;
+    }
+    if comparison.disturbed {
+        return ComparisonOutcome::Disturbed;
     }
     if comparison.is_inconclusive() {
         return match comparison.hosts {
@@ -189,7 +189,8 @@ fn outcome(comparison: &Comparison, trials: &[TrialResult]) -> ComparisonOutcome
     ComparisonOutcome::Judged(figure_counts(comparison, trials))
 }
 
-/// How many visits can decide most of the figures with too few trials: as many more as the share of visits that could not be compared.
+/// How many visits can decide most of the figures with too few trials: the number that a comparison needs, times the
+/// visits that ran for each one that could be compared.
 /// Always more than there were. `trials` are those of a run in which methods took turns.
 fn visits_to_decide(comparison: &Comparison, trials: &[TrialResult]) -> Option<u32> {
     let needed = f64::from(comparison.visits_needed?);

@@ -53,25 +53,6 @@ impl From<&Noise> for NoiseCause {
     }
 }
 
-impl NoiseCause {
-    /// Whether it makes a method slower.
-    pub fn slows(&self) -> bool {
-        match self {
-            Self::SlowCpu
-            | Self::SharedCore
-            | Self::LoweredClock
-            | Self::Steal
-            | Self::ForeignLoad
-            | Self::Stall => true,
-            Self::MissedByTracer
-            | Self::Clock
-            | Self::Suspend
-            | Self::KernelElsewhere
-            | Self::Other { .. } => false,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use capbench_model::noise::Noise;
@@ -88,7 +69,5 @@ mod tests {
         assert_eq!(cause("its clock ran slower than its best"), NoiseCause::SlowCpu);
         let moon = Noise::from_earlier("the moon");
         assert_eq!(NoiseCause::from(&moon), NoiseCause::Other { noise: moon });
-        assert!(NoiseCause::SharedCore.slows() && NoiseCause::LoweredClock.slows());
-        assert!(NoiseCause::Steal.slows() && !NoiseCause::Clock.slows() && !cause("the moon").slows());
     }
 }

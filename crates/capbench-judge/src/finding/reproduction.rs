@@ -156,22 +156,23 @@ fn number_with(claims: &[&Judgement], answer: Answer) -> usize {
     claims.iter().filter(|claim| claim.answer == answer).count()
 }
 
-/// What decides the claims that these visits leave open, and how long it takes. `None` if no claim is open, or if the open ones have
-/// visits enough: then more of them need not help.
+/// What decides the claims that these visits leave open, and how long it takes. `None` if no claim is open, or if each open one
+/// has visits enough: then more of them need not help.
 fn more_visits(
     reproductions: &[Reproduction],
     claims: &[&Judgement],
     trials: &[TrialResult],
 ) -> Option<Found> {
-    let mut most_visits = None;
+    // Some points have more visits than others: those of the claim with fewest come first.
+    let mut fewest_visits: Option<u32> = None;
     let mut open_trials = Vec::new();
     for claim in claims {
         if claim.answer == Answer::Inconclusive {
-            most_visits = most_visits.max(claim.visits);
+            fewest_visits = fewest_visits.into_iter().chain(claim.visits).min();
             open_trials.extend(claim.trials.iter().copied());
         }
     }
-    let visits = most_visits.filter(|visits| *visits < ADVISED_VISITS)?;
+    let visits = fewest_visits.filter(|visits| *visits < ADVISED_VISITS)?;
     let seconds = seconds_with_deciding_visits(reproductions, trials);
     Some(found(ReproductionAnswer::MoreVisits { visits, needed: ADVISED_VISITS, seconds }, open_trials))
 }

@@ -1,4 +1,5 @@
-//! The limits of members as files have them: names without figures. The modules are for serde's `with`.
+//! The limits of members (processes or threads that share the frames of an interface) as files have them: names without figures. The
+//! modules are for serde's `with`.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,12 +34,14 @@ impl From<Limit> for LimitName {
         match limit {
             Limit::Load => Self::Load,
             Limit::Generator => Self::Generator,
+            // Files had this name before limits of methods and members were one type.
             Limit::Backlog => Self::Kernel,
             Limit::Sharing => Self::Sharing,
             Limit::SharedCpus => Self::SharedCpus,
             Limit::Contention => Self::Contention,
             Limit::Coherence => Self::Coherence,
             Limit::Members => Self::Members,
+            // No judgement of members has those behind the first.
             Limit::Unknown
             | Limit::Noise
             | Limit::Nic
@@ -81,7 +84,7 @@ pub(crate) mod one {
     }
 }
 
-/// A limit that can be absent.
+/// A limit that can be absent, in findings, which are written and never read.
 pub(crate) mod optional {
     use serde::{Serialize, Serializer};
 

@@ -25,11 +25,14 @@ impl Ranking {
     /// chance, and may all be unknown.
     fn guess_by(&mut self, question: Question, turns: &Turns) {
         let first = &turns.methods[0].method;
-        let is_open = match &mut self.conclusion {
-            Conclusion::OneOf { best, .. } => {
+        if let Conclusion::OneOf { best, worse, .. } = &mut self.conclusion {
+            // What rates show to be worse is no better guess.
+            if !worse.contains(first) {
                 *best = Some(first.clone());
-                false
             }
+            return;
+        }
+        let is_open = match &self.conclusion {
             Conclusion::Use { method, certainty: Certainty::Likely, .. } => method != first,
             Conclusion::NoneLossless { .. } | Conclusion::Nothing => true,
             _ => false,

@@ -17,7 +17,7 @@ pub(super) struct Choice {
     pub(super) is_known: bool,
     /// Whether no disturbance can have caused the order.
     pub(super) is_undisturbed: bool,
-    /// The indices of the other methods whose costs are known not to differ from those of the best.
+    /// The indices of the other methods whose costs do not differ from those of the best, as far as they are known (`is_known`).
     pub(super) equal: Vec<usize>,
 }
 

@@ -11,7 +11,8 @@ use super::{
 use crate::thresholds::FAR_BEHIND_SHARE;
 
 impl Recommendation {
-    /// The recommendation of a bench with these trials if an older version saved it, and left methods undecided that were far behind.
+    /// The recommendation of a bench with these trials, which an older version saved, without the methods that it left undecided though they
+    /// were far behind; `None` if there are none.
     pub(crate) fn with_far_behind(&self, trials: &[TrialResult]) -> Option<Self> {
         let mut rankings = self.rankings.clone();
         for SceneTrials { scene, trials } in scenes_in_order(trials) {
@@ -28,8 +29,9 @@ impl Recommendation {
 }
 
 impl Ranking {
-    /// Ranks these methods last, and leaves them out of the undecided ones: of those that captured less than half of the load in each
-    /// trial all but the best method of the ranking.
+    /// Finds the methods that are far behind (all but the best one), ranks them last, and takes them out of the undecided ones. If only the
+    /// best one is left, it is the one to use: likely, as the trials that leave it open are disturbed, while it is certain of the others that
+    /// they are behind.
     pub(super) fn decide_far_behind(&mut self, question: Question, entrants: &[Entrant<'_>]) {
         let Question::CheapestAt { .. } = question else { return };
         let Conclusion::OneOf { best: Some(best), methods, worse, .. } = &mut self.conclusion else { return };
@@ -64,7 +66,9 @@ impl Ranking {
     }
 }
 
+/// Whether a method captured little ([`FAR_BEHIND_SHARE`]) of the load in question in each trial at it.
 fn is_far_behind(entrant: &Entrant<'_>) -> bool {
+    // These include the trials at the load that the user asked for.
     let mut at_load = entrant.for_costs.clone();
     at_load.retain(|trial| trial.phase == Phase::FixedLoad);
     !at_load.is_empty() && at_load.iter().all(|trial| captures_little(trial))

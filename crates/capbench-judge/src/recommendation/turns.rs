@@ -4,7 +4,7 @@
 //! rates by a factor of several, and hardly moves who is ahead in a round. Two figures are compared on a logarithmic scale: the share of
 //! the frames that was captured at the first load, and the CPU time per packet at the second. A method is below another one if
 //! it captures less, or if it costs more and does not capture more by as much. Costs outweigh up to a quarter of the frames
-//! ([`TURNS_LOSS_FOR_COST`]). The rounds are judged at planned numbers of them ([`TURNS_LOOKS`]), and at the end: these looks share the
+//! ([`TURNS_LOSS_FOR_COST`]), but decide nothing where the other method costs more at the first load. The rounds are judged at planned numbers of them ([`TURNS_LOOKS`]), and at the end: these looks share the
 //! probability of a false finding ([`TURNS_FALSE_ALARMS`]). docs/bench.md has the rules.
 
 mod figures;
@@ -391,11 +391,11 @@ impl Look {
 impl Standing {
     fn of_column(table: &Table, candidate: usize, column: usize) -> Self {
         let captured = Loss::between(table, candidate, column);
-        let cost = Contrast::between(table, Measure::Cost, candidate, column);
+        let cost = saved_by(table, candidate, column);
         let margin = TURNS_EQUAL.ln_1p();
         let mut below: Option<(BelowBy, f64)> = None;
         // Where each is better in one figure, loss decides only if it outweighs the cost.
-        let dearer_by = cost.as_ref().map_or(0.0, |cost| -cost.middle);
+        let dearer_by = dearer_by(table, candidate, column);
         if let Some(captured) = captured.as_ref().filter(|captured| is_ahead(captured.middle()))
             && (dearer_by <= 0.0 || captured.is_more_by(outweighed_by(dearer_by), TURNS_NOT_BETTER_LEVEL))
         {
@@ -427,12 +427,29 @@ impl Standing {
     }
 }
 
+/// How much less a candidate costs than another method; `None` if that is unknown, or depends on the load.
+fn saved_by(table: &Table, candidate: usize, column: usize) -> Option<Contrast> {
+    if table.costs_depend_on_load(candidate, column) {
+        return None;
+    }
+    Contrast::between(table, Measure::Cost, candidate, column)
+}
+
+/// How much more a candidate costs than another method, on the logarithmic scale; as much as can outweigh a loss if that depends on the
+/// load, as it costs more at one.
+fn dearer_by(table: &Table, candidate: usize, column: usize) -> f64 {
+    if table.costs_depend_on_load(candidate, column) {
+        return TURNS_LOSS_FOR_COST.ln_1p();
+    }
+    saved_by(table, candidate, column).map_or(0.0, |saved| -saved.middle)
+}
+
 /// Whether a method is better than another one by the medians.
 fn looks_better(table: &Table, column: usize, other: usize) -> bool {
     let captured = Loss::between(table, column, other).map_or(0.0, |ahead| ahead.middle());
-    let saved = Contrast::between(table, Measure::Cost, column, other).map_or(0.0, |ahead| ahead.middle);
+    let saved = saved_by(table, column, other).map_or(0.0, |ahead| ahead.middle);
     let is_cheaper = saved > TURNS_EQUAL.ln_1p() && captured > -outweighed_by(saved);
-    is_cheaper || captured > outweighed_by(-saved)
+    is_cheaper || captured > outweighed_by(dearer_by(table, column, other))
 }
 
 /// The captured share, on the logarithmic scale, that a difference of costs outweighs: as much, at least what does not matter, and at most

@@ -104,7 +104,7 @@ pub(crate) fn judgement_at_any_load(claim: &str, answer: RuleAnswer<'_>) -> Judg
     JudgedClaim { judgement, noise_explains }
 }
 
-/// Withdraws an answer, and the finding that nothing is lost which could answer. Returns whether there was one.
+/// Withdraws an answer. Returns whether there was one.
 fn withdraw(judgement: &mut Judgement) -> bool {
     let is_answer = judgement.answer != Answer::Inconclusive;
     if is_answer {

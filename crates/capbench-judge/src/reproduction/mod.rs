@@ -5,6 +5,7 @@
 //! | [`measured`] | the measurements, ready for comparison, and texts that name them |
 //! | [`claim`] | claims as defined in the file of a publication, and a rule a file |
 //! | [`judging`] | answers: the supporting trials, reasons to withdraw them, and the probability of chance |
+//! | `testable` | when a claim cannot be tested here |
 //! | `outcome` | the saved data: cells published and measured, claims and answers |
 //! | [`claim_text`] | texts of claims as saved: the publication's words, and the values that they name |
 //! | `table_note` | notes below a published table as saved |

@@ -37,7 +37,7 @@ pub enum Ended {
     NotRun,
     /// A trial is invalid, and was invalid again when repeated.
     Invalid {
-        /// Its number.
+        /// Its number: one.
         trials: Vec<u32>,
         /// Why; empty in results of early versions.
         #[serde(default)]

@@ -98,7 +98,8 @@ pub struct CostRegimes<'r> {
     pub changes: Vec<Evidence>,
 }
 
-/// The cost regimes of one series of a work sweep. `None` with too few points, without a line, or of bursts.
+/// The cost regimes of one series of a work sweep. `None` with too few points, of bursts, where a point has no amount of work, and where
+/// the points show no time of a unit of work.
 pub fn cost_regimes<'r>(swept: &Swept<'_>, series: &'r Series) -> Option<CostRegimes<'r>> {
     if series.readings.iter().any(|reading| reading.back_to_back.is_some()) {
         return None;
@@ -130,30 +131,32 @@ struct ProvenPlateaus {
     changes: Vec<Evidence>,
 }
 
-/// Merges neighbouring plateaus whose difference chance explains. The evidence is corrected for all ways to cut two plateaus out of the
-/// points.
+/// Merges neighbouring plateaus whose difference chance explains; a merged one is compared with the one before it again. The evidence is
+/// corrected for all ways to cut two plateaus out of the points.
 fn proven_plateaus(swept: &Swept<'_>, saturated: &[&Reading], regimes: &Regimes) -> ProvenPlateaus {
     let comparisons = ways_to_cut(saturated.len());
     let mut plateaus: Vec<Plateau> = Vec::new();
     let mut changes: Vec<Evidence> = Vec::new();
     for next in &regimes.plateaus {
-        let Some(last) = plateaus.last_mut() else {
-            plateaus.push(*next);
-            continue;
-        };
-        let neighbours = Neighbours {
-            swept,
-            before: &saturated[last.first..=last.last],
-            after: &saturated[next.first..=next.last],
-            comparisons,
-        };
-        let change = neighbours.change_for_any_slope(regimes.unit);
-        if change.excludes_chance() {
-            plateaus.push(*next);
-            changes.push(change);
-        } else {
-            *last = level(&regimes.costs_ns, last.first, next.last);
+        let mut next = *next;
+        while let Some(last) = plateaus.pop() {
+            let neighbours = Neighbours {
+                swept,
+                before: &saturated[last.first..=last.last],
+                after: &saturated[next.first..=next.last],
+                comparisons,
+            };
+            let change = neighbours.change_for_any_slope(regimes.unit);
+            if change.excludes_chance() {
+                plateaus.push(last);
+                changes.push(change);
+                break;
+            }
+            // What made the last one differ from the one before it is no evidence about the merged one.
+            changes.pop();
+            next = level(&regimes.costs_ns, last.first, next.last);
         }
+        plateaus.push(next);
     }
     ProvenPlateaus { plateaus, changes }
 }

@@ -12,7 +12,7 @@ pub struct Scaling {
     #[serde(with = "saved_names::list")]
     #[schemars(with = "Vec<saved_names::LimitName>")]
     pub limits: Vec<Limit>,
-    /// The Universal Scalability Law through the readings that the members limited, each on a CPU; absent if they have none.
+    /// The Universal Scalability Law through the readings that the members limited, each on a CPU of its own; absent if these readings have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub law: Option<ScalabilityFit>,
     /// Why there is no law.
@@ -21,7 +21,7 @@ pub struct Scaling {
     /// Where more members stop to bring more; absent if they do up to the last number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// The load for which members are counted, in frames per second: the rate, or the highest offered load.
+    /// The load for which members are counted, in frames per second: the one that the user asked for, or the highest offered load.
     pub load_pps: f64,
     /// How many members it needs.
     pub needed: Needed,

@@ -73,6 +73,7 @@ impl Progress {
         }
         let searches: Duration =
             measured.iter().map(|one| clock.of_search(&one.overload, searching, 1)).sum();
+        // Each method has a trial at maximum load and one at the common load.
         let one = clock.time(2 * measured.len(), plan.duration) + searches;
         self.left = set_ups_that_fit(self.left, searching.budget, one);
     }

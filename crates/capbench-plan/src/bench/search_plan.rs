@@ -35,7 +35,7 @@ impl Searching {
         (TICK + METHOD_HOLD_TIME).div_f64(precision.get().max(f64::MIN_POSITIVE))
     }
 
-    /// The same with the longest trials for which what it needs is a part of this time.
+    /// The same with longer trials (four times, else twice) if what the searches then need is up to a part of the time left.
     pub(super) fn longer(&self, left: Duration, needs: impl Fn(&Self) -> Duration) -> Self {
         let time = left.mul_f64(LONGER_TRIALS_TIME);
         for factor in [LONGER_SEARCH_TRIALS, 2] {
@@ -47,7 +47,8 @@ impl Searching {
         *self
     }
 
-    /// The search after a trial at maximum load; `None` if that trial shows no limit of the method, or nothing at all.
+    /// The search after a trial at maximum load, with a precision that is so many times coarser; `None` if that trial shows no limit of the
+    /// method, or nothing at all.
     pub(super) fn plan(&self, overload: &TrialResult, coarser: u32) -> Option<SearchPlan> {
         if is_sustained(overload) || overload.verdict == Verdict::Invalid {
             return None;
@@ -65,7 +66,7 @@ impl Searching {
         Some(SearchPlan { least_pps, overload: Some(overload), quiet: self.quiet, ..plan })
     }
 
-    /// The trials that a search after this trial at maximum load is likely to need; 0 if that trial lost nothing.
+    /// The trials that a search after this trial at maximum load is likely to need; 0 if none follows it.
     pub(super) fn likely_trials(&self, overload: &TrialResult, coarser: u32) -> usize {
         let cost = self.plan(overload, coarser).and_then(|plan| likely_cost(&plan));
         cost.map_or(0, |cost| cost.trials as usize)

@@ -16,13 +16,14 @@ pub(crate) fn is_overload(loss_ratio: f64) -> bool {
     loss_ratio > OVERLOADED_PATH_LOSS
 }
 
-/// Whether a probe shows that the path is ready.
+/// Whether a probe shows that the path is ready: all that was sent arrived, whatever the generator left unsent.
 fn is_clean(probe: &TrialResult) -> bool {
     matches!(probe.verdict, Verdict::Lossless | Verdict::GeneratorLimited)
         && probe.foreign as f64 <= probe.delivered as f64 * LEFTOVERS_SHARE
 }
 
-/// Probes with pauses until one is clean, up to the policy's number. `rest` waits and returns whether to go on.
+/// Probes with pauses until one is clean, up to the policy's number. Each next one asks less of the path and watches it for longer, up to
+/// four times: what still arrives from the overload is then a smaller part. `rest` waits and returns whether to go on.
 pub(super) fn recover(
     after: u32,
     trial: &mut dyn Trial,

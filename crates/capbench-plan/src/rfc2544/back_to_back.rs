@@ -1,8 +1,8 @@
 //! Back-to-back frames (RFC 2544 26.4 as updated by RFC 9004): the longest burst at the minimum gap, from idle, without a lost
 //! frame, and the time that all buffers on the path can store.
 //!
-//! RFC 9004 divides the mean burst by the theoretical rate, and subtracts what was read from the buffer meanwhile: `implied * (1
-//! - throughput / theoretical)`. For a capture, that time is the one of ring, socket, backlog and card together. It is
+//! RFC 9004 divides the mean burst by the theoretical rate, and subtracts what was read from the buffer meanwhile:
+//! `implied * (1 - throughput / theoretical)`. For a capture, that time is the one of ring, socket, backlog and card together. It is
 //! meaningful only if the throughput is below the theoretical rate, which the suite decides. On a link without a
 //! rate, the generator's maximum replaces it, as [`MaximumRate`] says.
 //!

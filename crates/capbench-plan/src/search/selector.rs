@@ -132,7 +132,7 @@ impl Selector {
             (None, Some(upper)) => Some(self.candidate(room.limit(upper - out)?, out, Some(Outwards::Down))),
             (Some(lower), None) => Some(self.candidate(room.limit(lower + out)?, out, Some(Outwards::Up))),
             (Some(lower), Some(upper)) if room.is_wide() => {
-                // The initial interval of the search is the better guess if it is near: one step out of the bound on its side,
+                // Where the last target ended is the better guess if it is near: one step out of the bound on its side,
                 // if that is nearer than the middle.
                 let middle = middle(lower, upper, room.width);
                 let is_below = self.initial.lower.is_some_and(|initial| initial >= upper);
@@ -169,7 +169,8 @@ impl Selector {
         Candidate { step, duration: self.targets[self.current].duration, width, outwards }
     }
 
-    /// Nominates a load within `width` of known ones. No later step out of a bound then starts wider than twice that.
+    /// Nominates a load within `width` of known ones. This goal's later steps out of a bound then start at
+    /// twice that; another goal that found the load too wide can still widen them (`global_width`).
     fn inside(&mut self, step: Step, width: Step) -> Candidate {
         self.next_width = width.saturating_mul(2);
         self.candidate(step, width, None)

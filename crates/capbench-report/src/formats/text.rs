@@ -117,6 +117,9 @@ fn add_findings(text: &mut String, report: &Report, extent: Extent, lines_after:
     }
     let more = report.findings.len() - shown;
     if more > 0 {
+        if shown == 0 {
+            text.push('\n');
+        }
         text.push_str(&format!("- {more} more with --details\n"));
     }
 }

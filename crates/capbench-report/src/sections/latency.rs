@@ -13,7 +13,7 @@ use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
 use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
 /// How to read the percentile curves.
-const TEXT: &str = "Frames become rarer from left to right: one in two takes longer than the median, one in 1,000 longer than the 99.9th percentile; the last point is the longest of all. The first leg includes the lateness of the generator. A tail of hundreds of frames is more reliable than one of a single frame.";
+const TEXT: &str = "Frames become rarer from left to right: one in two takes longer than the median, one in 1,000 longer than the 99.9th percentile; the last point is the longest of all. Times from the planned start of a frame include the lateness of the generator. A tail of hundreds of frames is more reliable than one of a single frame.";
 const LOSSY: &str = "Some of these trials lost frames, which have no latency: the latency shown is that of the delivered frames.";
 
 /// A part of the way of a frame, or the whole way.

@@ -13,7 +13,7 @@ use crate::naming::{self, Scene, set_up_words};
 use crate::sentences::search::{goal_name, goal_words};
 
 const WHISKER: &str =
-    "The thin line ends at the lowest load that was not sustained, without a loss that noise explains.";
+    "The thin line ends at the lowest load that was not sustained. Losses that noise explains do not count.";
 const AT_LEAST: &str = "≥: no load that was tried shows the limit.";
 const RANGE: &str = "The thin line: the application's time is known only as a range.";
 
@@ -37,7 +37,7 @@ pub(crate) fn charts(results: &Results) -> Vec<Chart> {
 
 /// Whether a bar of the chart is longer than 0.
 fn has_bar(chart: &Chart) -> bool {
-    chart.series.iter().flat_map(|line| &line.points).any(|point| point.y != Some(0.0))
+    chart.series.iter().flat_map(|line| &line.points).any(|point| point.y.is_some_and(|y| y > 0.0))
 }
 
 /// Sustained rates without loss, and with little loss where that is more.

@@ -54,7 +54,8 @@ pub(super) fn words(fact: &BenchFinding) -> String {
         BenchFinding::Paused { methods } => {
             let parts: Vec<String> = methods.iter().map(paused_method_words).collect();
             format!(
-                "In {} the host stopped the capture thread for a moment. capbench does not count these losses against a method.",
+                "{} lost frames at loads that they sustain: in a single moment, as when the host stops the capture thread, or not \
+                 again in a second trial. capbench does not count these losses against a method.",
                 list(&parts)
             )
         }
@@ -133,7 +134,7 @@ fn paused_method_words(paused: &PausedMethod) -> String {
     let trials = many(paused.trials.into(), "trial", "trials");
     let up_to = if paused.lossy_trials > 1 { "up to " } else { "" };
     format!(
-        "{} of {trials} of {} ({up_to}{} of the frames lost)",
+        "{} of {trials} of {} ({up_to}{} of the frames)",
         paused.lossy_trials,
         paused.method,
         percent(paused.largest_loss_ratio)
@@ -208,11 +209,8 @@ fn compared_time_words(time: ComparedTime) -> &'static str {
 /// `60 ns`, or `60 to 62 ns`.
 fn range_in_ns(range: NsRange) -> String {
     let NsRange { low_ns, high_ns } = range;
-    let low = number(low_ns.round(), Unit::NanosecondsPerPacket);
-    if low_ns >= high_ns {
-        return format!("{low} ns");
-    }
-    format!("{low} to {} ns", number(high_ns.round(), Unit::NanosecondsPerPacket))
+    let [low, high] = [low_ns, high_ns].map(|ns| number(ns.round(), Unit::NanosecondsPerPacket));
+    if low == high { format!("{low} ns") } else { format!("{low} to {high} ns") }
 }
 
 fn set_up_words(set_up: &SetUp) -> String {

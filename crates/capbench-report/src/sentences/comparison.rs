@@ -52,13 +52,14 @@ pub(crate) fn note_words(note: &ComparisonNote) -> String {
             format!("{run:?} is not complete: it has the trials that were finished")
         }
         ComparisonNote::Resumed { run, after_trials, at } => {
-            format!("{run:?} was interrupted after {after_trials} trials and gone on with at {at}")
+            let trials = many(*after_trials, "trial", "trials");
+            format!("{run:?} was interrupted after {trials} and continued at {at}")
         }
         ComparisonNote::Noisy { run, noisy_trials, all_trials } => {
-            format!("{run:?}: {noisy_trials} of {all_trials} trials are noisy; its `findings` say why")
+            format!("{run:?}: noisy trials: {noisy_trials} of {all_trials}; its `findings` say why")
         }
         ComparisonNote::NoisyRuns { noisy_trials, all_trials } => format!(
-            "{noisy_trials} of {all_trials} trials of the compared runs are noisy; the column `noise` says why"
+            "noisy trials of the compared runs: {noisy_trials} of {all_trials}; the column `noise` says why"
         ),
         ComparisonNote::Soak { run } => {
             format!("{run:?} is a soak: its segments are no trials of their own and are not compared")
@@ -78,7 +79,7 @@ pub(crate) fn difference_words(difference: &RunsDifference) -> String {
         RunsDifference::Trials { fact, methods, then, now } => {
             let fact = match fact {
                 TrialFact::Engine => "what ran",
-                TrialFact::Capture => "sizes and times",
+                TrialFact::Capture => "buffers and source of times",
                 TrialFact::Generator => "generator",
                 TrialFact::Cpus => "CPUs",
                 TrialFact::Length => "length of trials",
@@ -142,10 +143,10 @@ fn outcome_words(outcome: &ComparisonOutcome) -> String {
         ComparisonOutcome::TooFewTrials { visits, left_out } => {
             let shown = match left_out {
                 0 => "there are too few trials".into(),
-                _ => format!("too few trials can be compared: {left_out} were left out (`--details` says why)"),
+                _ => format!("too few trials can be compared (left out: {left_out}; `--details` says why)"),
             };
             let next = match visits {
-                Some(visits) => format!("; `--visits {visits}` has enough"),
+                Some(visits) => format!("; `--visits {visits}` can decide most figures"),
                 None => String::new(),
             };
             format!("Inconclusive: {shown}{next}.")
@@ -251,12 +252,18 @@ fn answer_words(FigureAnswer { measure, known, change }: &FigureAnswer, then: &s
     }
 }
 
+/// The smallest number of percentage points that two decimals show.
+const LEAST_POINTS: f64 = 0.01;
+
 /// How much higher or lower a figure is.
 fn amount_words(measure: Measure, change: f64) -> String {
     let direction = if change < 0.0 { "lower" } else { "higher" };
     let percent = (change * 100.0).abs();
     match measure.scale() {
         Scale::Ratio => format!("{} % {direction}", shortest(percent, 1)),
+        Scale::Difference if percent < LEAST_POINTS => {
+            format!("less than {LEAST_POINTS} percentage points {direction}")
+        }
         Scale::Difference => format!("{} percentage points {direction}", shortest(percent, 2)),
     }
 }
@@ -338,7 +345,7 @@ mod tests {
             ),
             (
                 ComparisonOutcome::TooFewTrials { visits: Some(8), left_out: 0 },
-                "Inconclusive: there are too few trials; `--visits 8` has enough.",
+                "Inconclusive: there are too few trials; `--visits 8` can decide most figures.",
             ),
             (
                 ComparisonOutcome::TooFewTrials { visits: None, left_out: 0 },
@@ -346,7 +353,7 @@ mod tests {
             ),
             (
                 ComparisonOutcome::TooFewTrials { visits: None, left_out: 24 },
-                "Inconclusive: too few trials can be compared: 24 were left out (`--details` says why).",
+                "Inconclusive: too few trials can be compared (left out: 24; `--details` says why).",
             ),
         ] {
             assert_eq!(words(&ComparisonFinding::OfRuns { outcome, answers: Vec::new() }), text);

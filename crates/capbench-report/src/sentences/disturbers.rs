@@ -1,5 +1,7 @@
 //! The words of `DisturbersOfRun`: what used the CPUs of trials, the largest first, and what to do about it.
 
+use std::collections::BTreeSet;
+
 use capbench_judge::finding::disturbers::{CpuUse, Disturber, DisturbersOfRun, FreeCpus};
 use capbench_model::disturbers::Hidden;
 
@@ -16,7 +18,7 @@ const LONGEST_NAME: usize = 64;
 /// The text of the fact.
 pub(super) fn words(fact: &DisturbersOfRun) -> String {
     let mut clauses: Vec<Clause> = Vec::new();
-    let mut more = 0;
+    let mut further: BTreeSet<String> = BTreeSet::new();
     for one in &fact.used {
         let subject = subject(&one.by);
         let used = used_words(one, fact.all_trials);
@@ -25,12 +27,12 @@ pub(super) fn words(fact: &DisturbersOfRun) -> String {
         } else if clauses.len() < NAMED {
             clauses.push(Clause { subject, used: vec![used] });
         } else {
-            more += 1;
+            further.insert(subject);
         }
     }
     let mut clauses: Vec<String> = clauses.iter().map(Clause::words).collect();
-    if more > 0 {
-        clauses.push(format!("{more} more used less"));
+    if !further.is_empty() {
+        clauses.push(format!("{} more used less", further.len()));
     }
     let mut text = clauses.join("; ");
     // The name of a process keeps its letters.

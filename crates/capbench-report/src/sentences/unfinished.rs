@@ -12,13 +12,13 @@ pub(super) fn words(fact: &Unfinished) -> String {
     let trials = many(fact.trials.into(), "trial", "trials");
     let start = match fact.is_stopped {
         true => format!("Stopped after {trials}, nothing is decided:"),
-        false => format!("No conclusion of {trials}:"),
+        false => format!("No conclusion from {trials}:"),
     };
     let loads = match (&fact.lossless, &fact.lossy) {
         (None, None) => "none is valid".into(),
-        (Some(lossless), None) => format!("none lost frames, up to {}", load_words(lossless)),
+        (Some(lossless), None) => format!("no valid one lost frames, up to {}", load_words(lossless)),
         (None, Some(lossy)) => {
-            format!("none was without loss; the lowest load with loss is {}", load_words(lossy))
+            format!("none captured all; the lowest load with loss is {}", load_words(lossy))
         }
         (Some(lossless), Some(lossy)) => format!(
             "the highest load without loss is {}, and the lowest with loss {}",
@@ -51,11 +51,11 @@ mod tests {
         assert_eq!(text(2, None, None), "Stopped after 2 trials, nothing is decided: none is valid.");
         assert_eq!(
             text(2, Some(1000.0), None),
-            "Stopped after 2 trials, nothing is decided: none lost frames, up to 1,000 packets/s (recv)."
+            "Stopped after 2 trials, nothing is decided: no valid one lost frames, up to 1,000 packets/s (recv)."
         );
         assert_eq!(
             text(1, None, Some(1000.0)),
-            "Stopped after 1 trial, nothing is decided: none was without loss; the lowest load with loss is 1,000 packets/s (recv)."
+            "Stopped after 1 trial, nothing is decided: none captured all; the lowest load with loss is 1,000 packets/s (recv)."
         );
         assert_eq!(
             text(2, Some(1000.0), Some(2000.0)),
@@ -63,6 +63,6 @@ mod tests {
              with loss 2,000 packets/s (recv)."
         );
         let ended = Unfinished { trials: 2, is_stopped: false, lossless: None, lossy: None };
-        assert_eq!(words(&ended), "No conclusion of 2 trials: none is valid.");
+        assert_eq!(words(&ended), "No conclusion from 2 trials: none is valid.");
     }
 }

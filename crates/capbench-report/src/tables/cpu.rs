@@ -59,16 +59,15 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
 }
 
 /// The upper bound of the application's part of the CPU time, if the kernel only samples how it splits between application and
-/// kernel; empty if the split is exact.
+/// kernel: of all trials, so that the application uses no more in any; unknown if no trial has one, and empty if the split is exact.
 fn split(trials: &[&TrialResult]) -> Cell {
+    let mut is_sampled = false;
     let mut most: Option<f64> = None;
-    for trial in trials {
-        if trial.cpu.split_is_sampled {
-            let at_most = trial.cpu.app_ns_per_packet_at_most.unwrap_or(0.0);
-            most = Some(most.unwrap_or(0.0).max(at_most));
-        }
+    for trial in trials.iter().filter(|trial| trial.cpu.split_is_sampled) {
+        is_sampled = true;
+        most = most.into_iter().chain(trial.cpu.app_ns_per_packet_at_most).reduce(f64::max);
     }
-    let Some(most) = most else { return Cell::Empty };
+    let Some(most) = most else { return if is_sampled { Cell::Unknown } else { Cell::Empty } };
     let most = number(most, Unit::NanosecondsPerPacket);
     Cell::text(format!("a range: the application uses up to {most} ns"))
 }

@@ -12,6 +12,7 @@ use super::columns::NOISE_KEY;
 use super::rows::{Fields, Rows};
 use crate::figures::{count, utc};
 use crate::model::{Cell, Table, Trials};
+use crate::naming::many;
 use crate::sentences::{noise, places, sources};
 
 /// Most rows of a long table.
@@ -86,9 +87,9 @@ fn lossy_stretches(record: &SoakRecord) -> Option<Table> {
     lossy.truncate(MOST_ROWS);
     lossy.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
     let caption = format!(
-        "The whole soak, and stretches that lost frames: {} of {all}, each of {} segments",
+        "The whole soak, and stretches that lost frames: {} of {all}, each of up to {}",
         lossy.len(),
-        count(record.segments_per_interval)
+        many(record.segments_per_interval, "segment", "segments")
     );
     let mut rows = Rows::new();
     for stretch in record.whole.iter().chain(lossy) {
@@ -129,7 +130,7 @@ fn noise_table(record: &SoakRecord) -> Option<Table> {
     }
     let mut table = rows.table("soak-care", "Reasons of noise, by their number of segments")?;
     if record.further_noise > 0 {
-        table.notes.push(format!("Further reasons came up {} times.", count(record.further_noise)));
+        table.notes.push(format!("Further reasons came up {}.", many(record.further_noise, "time", "times")));
     }
     Some(table)
 }

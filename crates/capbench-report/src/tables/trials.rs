@@ -75,6 +75,9 @@ pub(crate) fn table_of_two_runs(runs: [(&str, &Results); 2]) -> Table {
         for row in &mut trials.rows {
             row.cells.insert(0, name.into());
         }
+        for note in &mut trials.notes {
+            *note = format!("{name}: {note}");
+        }
         trials.rows.splice(0..0, all.rows);
         trials.notes.splice(0..0, all.notes);
         all = trials;

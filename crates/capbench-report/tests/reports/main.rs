@@ -220,6 +220,8 @@ fn printed(comparison: &Comparison, extent: Extent) -> String {
 fn a_comparison_has_the_trials_of_both_runs_and_one_line_on_their_noise() {
     let mut runs = [runs::small_bench(), runs::bench()];
     runs[1].trials[0].noise.reasons = vec![Noise::ForeignLoad];
+    // Noise matters where it may have kept the generator from its load.
+    runs[1].trials[0].intended += 1000;
     let python = CpuUser { pid: 7, comm: "python3".into(), run_ns: 500_000_000, ..CpuUser::default() };
     runs[1].trials[0].disturbance.disturbers =
         Some(Disturbers { window_ns: 1_000_000_000, processes: vec![python], ..Disturbers::default() });
@@ -829,7 +831,10 @@ fn noise_is_one_line_about_its_most_frequent_cause() {
     let mut results = runs::bench();
     for trial in &mut results.trials[..4] {
         trial.noise.reasons = vec![Noise::SlowCpu];
+        trial.intended += 1000;
     }
+    // It sent and captured all.
+    results.trials[4].noise.reasons = vec![Noise::SlowCpu];
     results.trials[0].noise.reasons.push(Noise::ForeignLoad);
     let caveats = finding::caveats::find(&results.facts(), &results.not_measured);
     let [noise, missing] = &caveats[..] else { panic!("{caveats:?}") };

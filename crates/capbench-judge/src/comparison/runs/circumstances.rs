@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::note::{ComparisonNote, RunSide, RunsDifference, TrialFact};
 use crate::comparison::setup::{Field, Setup};
-use crate::disturbed::{are_disturbed, is_disturbed_besides_speed};
+use crate::disturbed::{are_disturbed, is_disturbed_besides_speed, is_noisy};
 use crate::run::RunFacts;
 use crate::thresholds::{EQUAL_HOST_SPEED, EQUAL_ITERATIONS};
 use capbench_model::environment::Difference;
@@ -135,7 +135,7 @@ fn notes_on_run(side: RunSide, run: &RunFacts<'_>) -> Vec<ComparisonNote> {
             notes.push(ComparisonNote::Resumed { run: side, after_trials: *after_trials, at: at.clone() });
         }
     }
-    let noisy_trials = run.trials.iter().filter(|trial| !trial.noise.is_empty()).count() as u64;
+    let noisy_trials = run.trials.iter().filter(|trial| is_noisy(trial)).count() as u64;
     if noisy_trials > 0 {
         let all_trials = run.trials.len() as u64;
         notes.push(ComparisonNote::Noisy { run: side, noisy_trials, all_trials });

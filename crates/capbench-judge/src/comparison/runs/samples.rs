@@ -105,7 +105,7 @@ fn points(run: &RunFacts<'_>) -> BTreeMap<u32, String> {
 
 /// Removes the capture settings from set-ups, so that runs which differ only in them are compared all the same. They stay where either
 /// run has several of them in set-ups that are otherwise equal: there they tell the set-ups apart.
-pub(super) fn ignore_equal_capture_settings(samples: &mut [Samples; 2]) {
+pub(super) fn drop_capture_settings_that_tell_no_set_ups_apart(samples: &mut [Samples; 2]) {
     let mut with_several: BTreeSet<Setup> = BTreeSet::new();
     for run in samples.iter() {
         let mut first_settings: BTreeMap<Setup, &Option<String>> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! The methods with the least and the most CPU time at the load at which they are compared, by the costs of a ranking. Costs within the
-//! error of the least are equal to it, unless they are above a cost that is not: those are undecided.
+//! The methods with the least and the most CPU time at the load at which they are compared, by the costs of a ranking. A method whose
+//! cost with its error reaches the least is equal to it; but if a method that certainly costs more is cheaper than it, it is undecided.
 
 use capbench_model::saved::SavedMethod;
 use serde::Serialize;
@@ -48,6 +48,7 @@ fn app_range(cost: &Cost) -> Option<NsRange> {
 
 /// The methods with the least and the most CPU time; `None` if it is known of fewer than two.
 pub(super) fn costs(ranking: &Ranking) -> Option<Found> {
+    // The application's time is what a user can plan with; only where it did not distinguish the methods, the total did.
     let compared_time = match ranking.conclusion {
         Conclusion::Use { because: Because::TotalTime, .. } => ComparedTime::Total,
         _ => ComparedTime::Application,

@@ -17,6 +17,7 @@ pub(super) fn worse(ranking: &Ranking) -> Option<Found> {
         match ranking.find(method).map(|ranked| ranked.below) {
             Some(Some(Certainty::Certain)) => certainly_less.push(method.clone()),
             Some(Some(Certainty::Likely)) => probably_less.push(method.clone()),
+            // It sustains no less, so it is worse by its cost.
             Some(None) => costlier.push(method.clone()),
             None => {}
         }

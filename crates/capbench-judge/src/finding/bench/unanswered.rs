@@ -7,6 +7,7 @@ use capbench_model::trial::TrialResult;
 
 use super::verdict::{BenchVerdict, NoAnswerBecause, TimeOfThread, is_unknown};
 use super::{BenchFinding, SetUp, found, is_sound};
+use crate::disturbed::is_noisy;
 use crate::finding::Found;
 use crate::limit::Limit;
 use crate::recommendation::{Conclusion, Question, Ranking};
@@ -27,7 +28,9 @@ pub(super) fn every_trial_invalid(run: &RunFacts<'_>) -> Option<Found> {
 /// method it is known whether it sustains a load. Then the host disturbed all trials with losses, or the generator did not send
 /// the load. `None` without a sound trial of a method.
 pub(super) fn no_answer(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
-    let trials: Vec<&TrialResult> = run.trials.iter().filter(|trial| is_sound(trial)).collect();
+    let set_up = SetUp::of_ranking(ranking);
+    let mut trials: Vec<&TrialResult> = run.trials.iter().collect();
+    trials.retain(|trial| is_sound(trial) && set_up.includes(trial));
     if trials.is_empty() || ranking.methods.is_empty() {
         return None;
     }
@@ -43,7 +46,7 @@ pub(super) fn no_answer(question: Question, ranking: &Ranking, run: &RunFacts<'_
     let lost_by_place = LostAt::sum(trials.iter().flat_map(|trial| trial.losses()));
     let fact = BenchFinding::Verdict(BenchVerdict::NoAnswer {
         because,
-        noisy_trials: trials.iter().filter(|trial| !trial.noise.is_empty()).count() as u32,
+        noisy_trials: trials.iter().filter(|trial| is_noisy(trial)).count() as u32,
         trials: trials.len() as u32,
         place: lost_by_place.first().map(|lost| lost.place),
     });
@@ -51,8 +54,8 @@ pub(super) fn no_answer(question: Question, ranking: &Ranking, run: &RunFacts<'_
 }
 
 /// The verdict that no method sustains the load because one thread has no time for it, by the work per packet or by the measured
-/// time. It says why a ranking names no method, whether its trials showed that none sustains the load or showed nothing; a method
-/// that is named has the time. The caller puts it before the other answers, so it is no [`Found`] yet.
+/// time. `None` if a method is shown to sustain it, which has the time, or may. The caller puts it before the other answers, so it is no
+/// [`Found`] yet.
 pub(super) fn no_time(question: Question, ranking: &Ranking, run: &RunFacts<'_>) -> Option<BenchVerdict> {
     let Question::CheapestAt { pps } = question else { return None };
     let is_open = match &ranking.conclusion {

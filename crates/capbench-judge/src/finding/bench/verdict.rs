@@ -238,7 +238,8 @@ impl BenchVerdict {
     }
 }
 
-/// The verdict; `None` if the ranking has no conclusion about its question.
+/// The verdict of a ranking with a conclusion; `None` without one about its question. `unanswered` makes the verdicts that need none: no
+/// time, no valid trial, no answer.
 pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_>]) -> Option<BenchVerdict> {
     let asked_pps = match question {
         Question::CheapestAt { pps } => Some(pps),
@@ -302,12 +303,12 @@ fn one_of(
 /// The methods that trials in turns show to be worse than this one, if it was first in them.
 fn worse_than(ranking: &Ranking, named: &SavedMethod) -> Vec<WorseMethod> {
     let mut worse = Vec::new();
-    let Some(turns) = ranking.turns.as_ref().filter(|turns| turns.methods[0].method == *named) else {
-        return worse;
-    };
+    let is_first = |turns: &&Turns| turns.methods.first().is_some_and(|first| first.method == *named);
+    let Some(turns) = ranking.turns.as_ref().filter(is_first) else { return worse };
     for in_turns in &turns.methods {
         if let RelationToFirst::Below { by, factor } = in_turns.relation {
             let method = in_turns.method.clone();
+            // The ratio of the costs that the table shows, so that both agree.
             let cost = ranking.cost_ratio(&method).filter(|_| by == BelowBy::Cost);
             worse.push(WorseMethod { method, by, factor: cost.unwrap_or(factor.middle) });
         }

@@ -172,12 +172,14 @@ fn without_burst(swept: &Swept<'_>, measured: &[Measured<'_>]) -> Vec<EndedSearc
 }
 
 /// Up to which ring size the buffer grows with the ring, and what is full beyond. `None` if the points are no rings, with fewer than
-/// two of them, or if it does not grow at a step and the repeats disagree on that.
+/// two of them, or if the buffer does not grow at a step and either the repeats disagree on that or it grows again later.
 fn growth(swept: &Swept<'_>, with_burst: &[Measured<'_>]) -> Option<BufferGrowth> {
     if !swept.outcome.axis.shows(Analysis::Buffers) {
         return None;
     }
     let mut grows_at_every_step = true;
+    let mut stops = None;
+    // In the order of the points: each ring is larger than the one before.
     for step in with_burst.windows(2) {
         let [before, after] = step else { continue };
         let smaller_ring = ring_size(swept, before)?;
@@ -187,15 +189,16 @@ fn growth(swept: &Swept<'_>, with_burst: &[Measured<'_>]) -> Option<BufferGrowth
         let frames_before = before.test.mean_frames.unwrap_or_default();
         let frames_after = after.test.mean_frames.unwrap_or_default();
         if frames_after >= frames_before * least_growth {
+            stops = None;
             continue;
         }
         grows_at_every_step = false;
-        if all_repeats_agree(before.test, after.test, least_growth) {
+        if stops.is_none() && all_repeats_agree(before.test, after.test, least_growth) {
             let from = SweepPoint::of_reading(swept.outcome, after.reading);
-            return Some(BufferGrowth::Stops { from, full: full_resource(after.test) });
+            stops = Some(BufferGrowth::Stops { from, full: full_resource(after.test) });
         }
     }
-    (grows_at_every_step && with_burst.len() > 1).then_some(BufferGrowth::AtEveryStep)
+    if grows_at_every_step && with_burst.len() > 1 { Some(BufferGrowth::AtEveryStep) } else { stops }
 }
 
 /// The coordinate of a point of rings.
@@ -207,6 +210,7 @@ fn ring_size(swept: &Swept<'_>, measured: &Measured<'_>) -> Option<f64> {
 fn full_resource(test: &BackToBack) -> Option<FullResource> {
     let losses = test.searches.iter().flat_map(|search| &search.lost);
     let lost = LostAt::sum(losses.map(|lost| (lost.place, lost.frames)));
+    // The place that lost most is the first.
     let most = lost.first()?;
     let resource = match most.place {
         Place::Transmit | Place::Path | Place::Link | Place::Driver => Resource::Link,

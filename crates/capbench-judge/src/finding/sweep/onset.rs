@@ -1,7 +1,7 @@
 //! At which point of a sweep a method starts to lose frames, or would start in longer trials, and where loss ends, by its
 //! readings in the order of the axis.
 //!
-//! A reading answers four questions, by the median of the visits:
+//! A reading answers four questions, the first three by the median of the visits:
 //!
 //! | question | the answer is yes if |
 //! |---|---|
@@ -105,9 +105,9 @@ pub struct HardlyAnyLoss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GeneratorLimits {
-    /// At every point.
+    /// At some points, and nothing else is at the others.
     Everywhere,
-    /// At the points at which the method keeps up.
+    /// At the points at which the method keeps up; at others the application is.
     WhereItKeepsUp,
 }
 
@@ -142,7 +142,7 @@ fn loss_begins(swept: &Swept<'_>, series: &Series, first_with_loss: usize) -> Op
         keeps_up_to: last_kept_up.map(|kept_up| SweepPoint::of_reading(swept.outcome, kept_up)),
         first_buffered,
         first_loss: LossAtPoint::of_reading(swept, lossy),
-        last: (last.point != lossy.point).then(|| last_point(swept, last)),
+        last: if last.point == lossy.point { None } else { last_point(swept, last) },
         ends: loss_ends(swept, &readings[first_with_loss..]),
         limits: limits(swept, not_kept_up),
     };
@@ -150,14 +150,15 @@ fn loss_begins(swept: &Swept<'_>, series: &Series, first_with_loss: usize) -> Op
     Some(found(SweepFinding::LossBegins(begins), trials))
 }
 
-fn last_point(swept: &Swept<'_>, last: &Reading) -> LastPoint {
+/// What happens at the last point; `None` if only some of its visits lost frames.
+fn last_point(swept: &Swept<'_>, last: &Reading) -> Option<LastPoint> {
     if last.loses() {
-        return LastPoint::Loses(LossAtPoint::of_reading(swept, last));
+        return Some(LastPoint::Loses(LossAtPoint::of_reading(swept, last)));
     }
     if last.falls_short() {
-        return LastPoint::Buffers(BufferedAtPoint::of_reading(swept, last));
+        return Some(LastPoint::Buffers(BufferedAtPoint::of_reading(swept, last)));
     }
-    LastPoint::Lossless(SweepPoint::of_reading(swept.outcome, last))
+    last.is_clean().then(|| LastPoint::Lossless(SweepPoint::of_reading(swept.outcome, last)))
 }
 
 /// Where loss ends, and whether the method keeps up there. The first reading has loss.

@@ -107,12 +107,13 @@ fn kept_points(
     let [first, ..] = *kept else { return KeptPoints::Nowhere };
     let last = kept[kept.len() - 1];
     let reaches_both_ends = first == 0 && last + 1 == readings.len();
-    if kept.len() == readings.len()
-        || !sweep.has_named_points() && reaches_both_ends && falling_short.is_empty()
-    {
+    if kept.len() == readings.len() {
         return KeptPoints::Everywhere;
     }
     if !sweep.has_named_points() {
+        if reaches_both_ends && falling_short.is_empty() {
+            return KeptPoints::Everywhere;
+        }
         if falling_short.iter().all(|nth| *nth > last) {
             return KeptPoints::UpTo(SweepPoint::of_reading(sweep, &readings[last]));
         }

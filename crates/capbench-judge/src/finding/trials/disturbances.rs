@@ -9,6 +9,7 @@ use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 
 use super::{Attempt, LostMeanwhile, StalledCpu, TrialFinding, found, methods, numbers};
+use crate::disturbed::is_noisy;
 use crate::finding::Found;
 use crate::thresholds::STALLED_BACKLOG_LOSS;
 
@@ -121,7 +122,7 @@ pub(super) fn tracer_cost(trials: &[TrialResult]) -> Option<Found> {
 /// Noisy trials, by reason.
 pub(super) fn noise(trials: &[TrialResult]) -> Vec<Found> {
     let mut by_reason: BTreeMap<&Noise, Vec<&TrialResult>> = BTreeMap::new();
-    for trial in trials {
+    for trial in trials.iter().filter(|trial| is_noisy(trial)) {
         for noise in &trial.noise.reasons {
             by_reason.entry(noise).or_default().push(trial);
         }

@@ -57,7 +57,7 @@ impl Loss {
         self.captured.is_constant()
     }
 
-    /// Whether the candidate is shown to capture more, by this much.
+    /// Whether the candidate is shown to capture more, by this much: no less than by a negative margin.
     pub(super) fn is_more_by(&self, by: f64, level: f64) -> bool {
         self.captured.is_above(-by, level) && self.read.iter().all(|read| read.is_above(-by, level))
     }

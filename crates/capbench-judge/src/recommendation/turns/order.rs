@@ -1,8 +1,8 @@
 //! In which order methods are tried for the first place.
 
 use super::loss::Loss;
-use super::outweighed_by;
-use super::table::{Contrast, Looks, Measure, Table};
+use super::table::{Looks, Table};
+use super::{dearer_by, outweighed_by};
 use crate::thresholds::{TURNS_EQUAL, TURNS_LOOKS_LIKE_LESS};
 
 /// These methods, the best looking one first: of those that capture about as much as any for their cost, the cheapest; of those that
@@ -16,12 +16,17 @@ pub(super) fn in_order(table: &Table, columns: &[usize]) -> Vec<usize> {
         looks.into_iter().partition(|one| looks_like_less(table, one.column, most));
     let mut order = Vec::new();
     while !complete.is_empty() {
-        let least = complete.iter().map(|one| one.cost).fold(f64::INFINITY, f64::min);
-        let is_cheap = |one: &Looks| one.cost <= least + TURNS_EQUAL.ln_1p();
+        let least =
+            complete.iter().min_by(|one, other| one.cost.total_cmp(&other.cost)).unwrap_or(&complete[0]);
+        let is_cheap = |one: &Looks| one.cost <= least.cost + TURNS_EQUAL.ln_1p();
         let cheap = complete.iter().filter(|one| is_cheap(one));
         let shortest = cheap.map(|one| one.application).fold(f64::INFINITY, f64::min);
-        // The first of these captures most. There is always one, and several if costs are unknown.
-        let is_first = |one: &Looks| is_cheap(one) && one.application <= shortest + TURNS_EQUAL.ln_1p();
+        // The first of these captures most. There is always one, and several if costs are unknown. Costs say nothing of one that is cheaper
+        // at the limit.
+        let is_first = |one: &Looks| {
+            table.costs_depend_on_load(one.column, least.column)
+                || is_cheap(one) && one.application <= shortest + TURNS_EQUAL.ln_1p()
+        };
         let nth = complete.iter().position(is_first).unwrap_or(0);
         order.push(complete.remove(nth).column);
     }
@@ -31,7 +36,7 @@ pub(super) fn in_order(table: &Table, columns: &[usize]) -> Vec<usize> {
 
 /// Whether a method captures less than another one by more than its lower cost outweighs, as far as can be seen.
 fn looks_like_less(table: &Table, column: usize, most: usize) -> bool {
-    let cheaper_by = Contrast::between(table, Measure::Cost, column, most).map_or(0.0, |cost| cost.middle);
     let Some(ahead) = Loss::between(table, most, column) else { return false };
-    ahead.middle() > outweighed_by(cheaper_by) && ahead.by_chance() <= TURNS_LOOKS_LIKE_LESS
+    ahead.middle() > outweighed_by(dearer_by(table, most, column))
+        && ahead.by_chance() <= TURNS_LOOKS_LIKE_LESS
 }

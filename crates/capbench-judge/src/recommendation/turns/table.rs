@@ -22,8 +22,10 @@ pub(super) enum Measure {
     Captured,
     /// The share of the load that it read.
     Read,
-    /// CPU time per packet.
+    /// CPU time per packet, at the load at which costs are compared.
     Cost,
+    /// The same at the limit.
+    CostAtLimit,
 }
 
 /// The figures of the rounds at the limit, and of those at the load at which costs are compared.
@@ -43,6 +45,8 @@ pub(super) struct Table {
     exact_cost: Vec<Block>,
     /// Of which methods enough rounds know them.
     knows_exact_cost: Vec<bool>,
+    /// The same at the limit.
+    cost_at_limit: Vec<Block>,
     /// The part of the costs that is charged to the application's thread.
     application: Vec<Block>,
     /// How many of the rounds of costs had begun when each round at the limit ended.
@@ -97,6 +101,7 @@ impl Table {
             cost,
             exact_cost,
             knows_exact_cost,
+            cost_at_limit: limit.figures(&methods, |trial| exact_cost_ns(trial, knows_kernel)),
             application: for_costs.figures(&methods, charged_ns),
             methods,
             cost_rounds,
@@ -118,6 +123,7 @@ impl Table {
             cost: self.cost[..costs].to_vec(),
             exact_cost: self.exact_cost[..costs].to_vec(),
             knows_exact_cost: self.knows_exact_cost.clone(),
+            cost_at_limit: self.cost_at_limit[..rounds].to_vec(),
             application: self.application[..costs].to_vec(),
             cost_rounds,
             ..*self
@@ -134,6 +140,7 @@ impl Table {
             cost: self.cost.iter().cycle().take(costs).cloned().collect(),
             exact_cost: self.exact_cost.iter().cycle().take(costs).cloned().collect(),
             knows_exact_cost: self.knows_exact_cost.clone(),
+            cost_at_limit: self.cost_at_limit.iter().cycle().take(rounds).cloned().collect(),
             application: self.application.iter().cycle().take(costs).cloned().collect(),
             cost_rounds: (1..=rounds).map(|round| costs * round / rounds).collect(),
             ..*self
@@ -147,7 +154,17 @@ impl Table {
             Measure::Read => &self.read,
             Measure::Cost if columns.iter().all(|column| self.knows_exact_cost[*column]) => &self.exact_cost,
             Measure::Cost => &self.cost,
+            Measure::CostAtLimit => &self.cost_at_limit,
         }
+    }
+
+    /// Whether one of these methods costs less at the limit and the other one at the lower load, each by enough to matter: waking up for
+    /// every few packets costs much, and nothing where packets never cease. Then neither is the cheaper one.
+    pub(super) fn costs_depend_on_load(&self, one: usize, other: usize) -> bool {
+        let saved = |measure| Contrast::between(self, measure, one, other).map_or(0.0, |cost| cost.middle);
+        let (low, limit) = (saved(Measure::Cost), saved(Measure::CostAtLimit));
+        let matters = TURNS_EQUAL.ln_1p();
+        (low >= matters && limit <= -matters) || (low <= -matters && limit >= matters)
     }
 
     /// The share that a method captured: none where it is as little as counts as least.
@@ -287,7 +304,7 @@ impl Contrast {
         // More is better of what is captured, less of a cost.
         let (better, worse) = match measure {
             Measure::Captured | Measure::Read => (candidate, column),
-            Measure::Cost => (column, candidate),
+            Measure::Cost | Measure::CostAtLimit => (column, candidate),
         };
         let mut rounds: Vec<Groups> = Vec::new();
         for block in blocks {

@@ -280,6 +280,33 @@ fn how_many_times_a_method_costs_is_known_by_the_least_disturbed_trials_of_both(
     assert!((ratio - 3.0).abs() < 0.05, "{ratio}");
 }
 
+/// The method that captures more takes 1.8 times as much of the application's time at the lower load.
+#[test]
+fn a_cost_decides_unless_it_is_the_other_way_at_the_limit() {
+    let judged_with = |captured, xdp_at_limit_ns| {
+        let recv = Method { name: "recv", captured, app_ns: 100.0 };
+        let xdp = Method { name: "af-xdp", captured: 99_000, app_ns: 180.0 };
+        let mut trials = rounds_at_two_loads(&[recv, xdp], 6, 0.01);
+        for trial in &mut trials {
+            let mut ns = trial.cpu.app_ns_per_packet_at_most.unwrap();
+            if trial.phase == Phase::Turns && trial.profile.method == "af-xdp" {
+                ns *= xdp_at_limit_ns / 180.0;
+            }
+            trial.cpu.app_ns_per_packet = Some(ns);
+            trial.cpu.app_ns_per_packet_at_most = Some(ns);
+        }
+        let turns = judge(&trials);
+        (turns.methods[0].method.to_string(), turns.methods[1].relation)
+    };
+    for (captured, xdp_at_limit_ns, first) in [(88_000, 95.0, "recv"), (70_000, 50.0, "af-xdp")] {
+        let (method, relation) = judged_with(captured, xdp_at_limit_ns);
+        assert_eq!(method, first);
+        assert!(matches!(relation, RelationToFirst::Below { .. }), "{relation:?}");
+    }
+    let (_, relation) = judged_with(88_000, 90.0);
+    assert_eq!(relation, RelationToFirst::Open { may_be_better: true });
+}
+
 #[test]
 fn costs_are_compared_at_the_load_that_no_method_misses() {
     let dear = Method { name: "packet-v2", app_ns: 200.0, ..V3 };

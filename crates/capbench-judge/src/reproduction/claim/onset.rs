@@ -34,6 +34,30 @@ struct Begins {
     lossy_from: Option<usize>,
 }
 
+/// A case of the claim's text. The file of the publication has its words, by these names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Case {
+    /// No point loses packets.
+    Never,
+    /// Loss begins where it did in the publication.
+    Holds,
+    /// It begins at another point.
+    Changed,
+    /// It is open at which point it begins: the text names the first that is not clean.
+    Open,
+}
+
+impl Case {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Holds => "holds",
+            Self::Changed => "changed",
+            Self::Open => "open",
+        }
+    }
+}
+
 impl Onset {
     pub(super) fn judge<'m>(
         &self,
@@ -46,9 +70,9 @@ impl Onset {
         let begins = self.begins(&visits, published);
         let Begins { clean_before, lossy_from } = begins;
         let (mut answer, case) = self.answer(published, begins, visits.len());
-        // The point that the text names: the first with loss, or where it is open, the first that is not clean.
+        // The point that the text names.
         let point = match lossy_from {
-            Some(lossy) if case != "open" => lossy,
+            Some(lossy) if case != Case::Open => lossy,
             _ => clean_before,
         };
         let visits_there = visits.get(point).cloned().unwrap_or_default();
@@ -58,7 +82,7 @@ impl Onset {
         let noise_explains = answer != Answer::Inconclusive
             && clean_before <= published
             && lossy_visits.is_some_and(|visits| visits.are_explained_by_noise(is_lossy, Figure::Captured));
-        let last = if self.only_reached && case == "open" { Some(clean_before) } else { lossy_from };
+        let last = if self.only_reached && case == Case::Open { Some(clean_before) } else { lossy_from };
         if let Some(last) = last {
             visits.truncate(last + 1);
         }
@@ -79,7 +103,7 @@ impl Onset {
             .with("captured", ClaimValue::Figure { quantity: Quantity::Captured, value: captured })
             .with("why", ClaimValue::Undecided { why })
             .with("short", if is_short { claim.says("short") } else { "" });
-        let evidence = ClaimEvidence::Figures(claim.text_without_names(case, values));
+        let evidence = ClaimEvidence::Figures(claim.text_without_names(case.name(), values));
         let decided_by_test = visits.iter().any(|point| point.are_on_both_sides(is_lossy, Figure::Captured));
         let chance = if decided_by_test { Chance::Tested } else { Chance::Limit };
         RuleAnswer { answer, evidence, visits, chance, noise_explains }
@@ -110,16 +134,16 @@ impl Onset {
     }
 
     /// The answer, and the case of the claim's text.
-    fn answer(&self, published: usize, begins: Begins, points: usize) -> (Answer, &'static str) {
+    fn answer(&self, published: usize, begins: Begins, points: usize) -> (Answer, Case) {
         let Begins { clean_before, lossy_from } = begins;
         match lossy_from {
-            _ if clean_before == points => (Answer::Changed, "never"),
-            Some(lossy) if lossy == clean_before && clean_before == published => (Answer::Holds, "holds"),
-            Some(lossy) if lossy == clean_before => (Answer::Changed, "changed"),
+            _ if clean_before == points => (Answer::Changed, Case::Never),
+            Some(lossy) if lossy == clean_before && clean_before == published => (Answer::Holds, Case::Holds),
+            Some(lossy) if lossy == clean_before => (Answer::Changed, Case::Changed),
             // A point before the published one loses, or the published one loses nothing. Points in between may be open.
-            Some(lossy) if lossy < published || clean_before > published => (Answer::Changed, "changed"),
-            _ if self.only_reached && clean_before > published => (Answer::Changed, "open"),
-            _ => (Answer::Inconclusive, "open"),
+            Some(lossy) if lossy < published || clean_before > published => (Answer::Changed, Case::Changed),
+            _ if self.only_reached && clean_before > published => (Answer::Changed, Case::Open),
+            _ => (Answer::Inconclusive, Case::Open),
         }
     }
 
@@ -150,7 +174,7 @@ mod tests {
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Emptying, Load, Phase, TrialResult};
 
-    use super::{Answer, Begins, Onset, Visits};
+    use super::{Answer, Begins, Case, Onset, Visits};
 
     const ONSET: Onset = Onset { then: 256, limit: 0.999, only_reached: true };
 
@@ -158,13 +182,13 @@ mod tests {
     fn a_loss_where_nothing_was_lost_then_decides_also_if_it_is_open_where_it_begins() {
         use Answer::{Changed, Holds, Inconclusive};
         for (begins, expected) in [
-            (Begins { clean_before: 2, lossy_from: Some(2) }, (Holds, "holds")),
-            (Begins { clean_before: 1, lossy_from: Some(1) }, (Changed, "changed")),
-            (Begins { clean_before: 0, lossy_from: Some(1) }, (Changed, "changed")),
-            (Begins { clean_before: 1, lossy_from: Some(2) }, (Inconclusive, "open")),
-            (Begins { clean_before: 1, lossy_from: None }, (Inconclusive, "open")),
-            (Begins { clean_before: 3, lossy_from: None }, (Changed, "open")),
-            (Begins { clean_before: 4, lossy_from: None }, (Changed, "never")),
+            (Begins { clean_before: 2, lossy_from: Some(2) }, (Holds, Case::Holds)),
+            (Begins { clean_before: 1, lossy_from: Some(1) }, (Changed, Case::Changed)),
+            (Begins { clean_before: 0, lossy_from: Some(1) }, (Changed, Case::Changed)),
+            (Begins { clean_before: 1, lossy_from: Some(2) }, (Inconclusive, Case::Open)),
+            (Begins { clean_before: 1, lossy_from: None }, (Inconclusive, Case::Open)),
+            (Begins { clean_before: 3, lossy_from: None }, (Changed, Case::Open)),
+            (Begins { clean_before: 4, lossy_from: None }, (Changed, Case::Never)),
         ] {
             assert_eq!(ONSET.answer(2, begins, 4), expected, "{begins:?}");
         }

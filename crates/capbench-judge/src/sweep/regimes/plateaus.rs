@@ -84,6 +84,7 @@ fn plateau(points: &[Saturated], costs: &[f64], noise: &[f64], piece: Piece) -> 
     if number_of_points < PLATEAU_POINTS {
         return None;
     }
+    // Points whose time is the cost alone, so that their slope is that of the cost.
     let mut costs_over_work = Vec::new();
     for nth in first..=last {
         costs_over_work.push(Saturated { time_ns: costs[nth], ..points[nth] });
@@ -111,7 +112,8 @@ pub(super) fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
     }
 }
 
-/// Whether two plateaus are one that noise has cut: no point is between them, and they differ by no more than a plateau may.
+/// Whether two plateaus are one that noise has cut: no point is between them, and they differ by no more than a
+/// plateau may drift, or than noise.
 fn are_one(before: &Plateau, after: &Plateau, noise: &[f64]) -> bool {
     if before.last + 1 != after.first {
         return false;

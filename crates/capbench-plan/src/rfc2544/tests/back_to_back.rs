@@ -24,7 +24,7 @@ fn test(resolution: f64, searches: u32) -> BackToBackTest {
     test
 }
 
-/// The same, with another search for each burst.
+/// The same, with other settings of the search for each burst.
 fn with(mut test: BackToBackTest, change: impl FnOnce(&mut BurstSearch)) -> BackToBackTest {
     change(&mut test.search);
     test
@@ -77,6 +77,7 @@ fn a_length_that_loses_once_is_tried_again() {
     };
     assert_eq!(run(test(0.01, 1), &mut Tampered::new(path(), flaky)).searches[0].frames, 2000);
     let strict = with(test(0.01, 1), |search| search.verifications = 0);
+    // The first burst, of 64 frames, fails.
     assert!(run(strict, &mut Tampered::new(path(), flaky)).searches[0].frames < 64);
 }
 

@@ -45,6 +45,7 @@ fn the_overload_is_above_the_throughput_and_half_of_it_is_below() {
 
 #[test]
 fn a_path_that_needs_a_while_is_found_to_need_just_that() {
+    // It takes no frame for 7 ms from the end of the overload on.
     let mut path = Queue { stunned: Duration::from_millis(7), ..path() };
     let finished = RecoveryTest { repetitions: 3, ..test() }.run(&setup(), &mut path, &mut ()).unwrap();
     let outcome = finished.outcome;
@@ -75,6 +76,7 @@ fn what_is_no_overload_or_has_no_end_or_was_not_sent_has_no_recovery_time() {
     let run_over = |path: &mut Queue| run(test(), path);
     let fast = run_over(&mut Queue::new(5_000, 100));
     assert_eq!((fast.repetitions[0].recovery.clone(), fast.average_s), (Recovery::NothingLost, None));
+    // Longer than the 100 ms that are observed.
     let stunned = run_over(&mut Queue { stunned: Duration::from_millis(135), ..path() });
     let Recovery::NotRecovered { at_least_s } = stunned.repetitions[0].recovery else {
         panic!("{:?}", stunned.repetitions)

@@ -74,7 +74,7 @@ fn the_traffic_allowed_counts_neither_drains_nor_anything_else() {
 }
 
 #[test]
-fn what_is_held_far_below_what_the_generator_could_not_send_is_no_result_that_says_at_least() {
+fn at_least_is_said_only_where_the_load_that_the_generator_could_not_send_is_near() {
     let path = Path { generator: 700_000.0, ..Path::new(2e6) };
     let goal = "s:loss=0,duration=1s,sum=1s,exceed=0,targets=0";
     let mut early = 0;

@@ -83,11 +83,11 @@ fn ndr_and_pdr_of_a_hard_limit_take_35_trials() {
 
 #[test]
 fn short_trials_first_spare_most_of_the_long_ones() {
-    let hour = |finished: &crate::search::Finished| finished.outcome.sending_s;
+    let sent_s = |finished: &crate::search::Finished| finished.outcome.sending_s;
     let plain = run(&plan("rfc2544"), &Path::new(1e6));
-    assert_eq!((plain.trials.len(), hour(&plain)), (10, 600.0));
+    assert_eq!((plain.trials.len(), sent_s(&plain)), (10, 600.0));
     let mlr = run(&plan("b:from=rfc2544,strategy=mlr,initial=1s"), &Path::new(1e6));
-    assert_eq!((mlr.trials.len(), hour(&mlr).round()), (7, 138.0));
+    assert_eq!((mlr.trials.len(), sent_s(&mlr).round()), (7, 138.0));
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl MemberCount {
         Self::read(text).map_err(|why| contradiction(format!("{flag}: {why}")))
     }
 
-    /// The numbers from one to another; fewer if there are more than `most`, by ratio then.
+    /// The numbers from one to another; if they are more than `most`, so many of them with this spacing.
     fn range(from: Self, to: Self, most: usize, spacing: Spacing) -> Result<Vec<Self>> {
         let from = f64::from(from.0.get());
         let to = f64::from(to.0.get());

@@ -55,6 +55,7 @@ fn essence(run: &SweepRun) -> Vec<Read> {
 
 #[test]
 fn what_guards_repeat_or_wait_for_changes_no_reading() {
+    // The two trials after an overload, and each seventh, are spoilt: their guards wait for the one and repeat the other.
     assert_guards_change_nothing(path, &Spoiling { after_overload: 2, disturbed_every: 7 }, |path| {
         let run = swept(&works_plan(), path);
         assert_eq!(run.trials.len(), works_plan().trials());

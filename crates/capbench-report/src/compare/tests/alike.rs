@@ -36,7 +36,8 @@ impl Captured {
     }
 }
 
-/// A run at 200,000 frames per second, which both methods sustain, whose trials all captured with this.
+/// A run at 200,000 frames per second, which both methods sustain, whose trials all captured with this: six visits, 2,000 ns of
+/// work per packet. The method in `Running` is not compared.
 fn captured_with(captured: Captured, seed: u64) -> Results {
     let plan = BenchPlan { rate: Some(Pps::new(200_000.0).unwrap()), ..plan(6, 2000) };
     let mut run = run(&plan, &mut path(seed), seed);

@@ -30,7 +30,7 @@ fn code(command: &str) -> String {
 fn unbroken(words: &str) -> String {
     let mut html = String::new();
     for word in words.split_inclusive(' ') {
-        if word.contains('-') && word.len() <= BRIEF {
+        if word.contains('-') && word.trim_end().chars().count() <= BRIEF {
             html += &format!("<span class=\"brief\">{word}</span>");
         } else {
             html += word;

@@ -85,8 +85,8 @@ impl View {
             marks => drawing.marks,
             notes => all_with_code(&drawing.notes),
             points => self.grid(&points.table, &points.spots),
-            // A selected point gets a dot. A bar needs none.
             has_rows => chart.kind.has_rows(),
+            // A selected point gets a dot. A bar needs none.
             has_dots => !matches!(chart.kind, Kind::Bars | Kind::StackedBars),
         }
     }
@@ -101,6 +101,7 @@ impl View {
         let mut rows = Vec::new();
         for (index, row) in table.rows.iter().enumerate() {
             let (evidence, cells) = (self.evidence(&row.trials), cells(&columns, row));
+            // Only tables of trials have a number for each row.
             rows.push(context! { trial => (), evidence, spot => spots.get(index), cells });
         }
         let has_trials = table.rows.iter().any(|row| !row.trials.is_empty());

@@ -18,8 +18,8 @@ pub(super) struct Layout<'g> {
     pub(super) gap: usize,
 }
 
-/// The first of these that fits: the whole table, the narrow one, the narrow one in parts, the whole one with headings above
-/// single rows. `None` if none fits: then rows become lists. A table of one row is whole or becomes a list.
+/// The first of these that fits: the whole table, the narrow one (each with headings above groups of rows, if rows have the same first
+/// field), the narrow one in parts, the whole one with headings above single rows. `None` if none fits: then rows become lists. A table of one row is whole or becomes a list.
 pub(super) fn layout<'g>(whole: &'g Grid, narrow: &'g Grid) -> Option<Layout<'g>> {
     if whole.rows.len() < 2 {
         return side_by_side(whole, 0);

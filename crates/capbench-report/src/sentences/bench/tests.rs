@@ -306,8 +306,9 @@ fn losses_in_pauses_of_the_host_are_said_by_method() {
     };
     assert_eq!(
         words(&BenchFinding::Paused { methods: vec![paused(1), paused(2)] }),
-        "In 1 of 3 trials of a (0.3 % of the frames lost) and 2 of 3 trials of a (up to 0.3 % of the frames lost) the host stopped \
-         the capture thread for a moment. capbench does not count these losses against a method."
+        "1 of 3 trials of a (0.3 % of the frames) and 2 of 3 trials of a (up to 0.3 % of the frames) lost frames at loads that they \
+         sustain: in a single moment, as when the host stops the capture thread, or not again in a second trial. capbench does not \
+         count these losses against a method."
     );
 }
 

@@ -6,7 +6,7 @@ use capbench_judge::reproduction::claim_text::fill;
 use capbench_judge::reproduction::{
     ClaimText, ClaimValue, Comparison, Quantity, Reproduction, TableNote, TrialConditions, Undecided,
 };
-use capbench_model::figures::percent;
+use capbench_model::figures::{percent, shortest};
 use capbench_model::ledger::LostAt;
 
 use crate::naming::many;
@@ -73,6 +73,7 @@ fn undecided_words(why: Undecided) -> &'static str {
 /// How a run measured: the publication's words, then the conditions of its trials.
 pub(crate) fn here_words(reproduction: &Reproduction) -> Vec<String> {
     let Some(conditions) = &reproduction.conditions else { return reproduction.here.clone() };
+    // The texts behind the first are those of an earlier version about the conditions.
     let mut words = Vec::from_iter(reproduction.here.first().cloned());
     words.push(conditions_words(conditions));
     words
@@ -90,7 +91,7 @@ fn conditions_words(conditions: &TrialConditions) -> String {
          frames.",
         conditions.scale,
         many(conditions.visits.into(), "visit", "visits"),
-        conditions.search_width * 100.0,
+        shortest(conditions.search_width * 100.0, 3),
         Duration::from_secs_f64(conditions.quiet_s),
     )
 }

@@ -1,5 +1,6 @@
 //! The words of `GoalFact`, what one or several goals of a search show: the limit, the doubts about bounds, stalls of the host.
 
+use crate::naming::many;
 use crate::sentences::{limits, places};
 use capbench_judge::finding::search::{BoundsByChance, DisturbedTrials, GoalFact, GoalLosses};
 use capbench_judge::search::{HighLoss, Losses, Moments};
@@ -44,7 +45,7 @@ fn losses_and_limit(fact: &GoalLosses) -> String {
     if let Some(limit) = fact.limit {
         parts.push(format!("the limit is {}", limits::words(limit)));
     }
-    format!("at {} packets/s {}", grouped(fact.at_pps.floor()), parts.join("; "))
+    format!("at {} packets/s: {}", grouped(fact.at_pps.floor()), parts.join("; "))
 }
 
 /// Where frames were lost, and how many in a row.
@@ -61,7 +62,8 @@ fn places_and_bursts(losses: &Losses) -> String {
     };
     match losses.moments {
         Some(Moments { longest_frames, longest_ns, .. }) if longest_frames > 0 => {
-            format!("{places}, up to {longest_frames} frames or {:.1} ms in a row", longest_ns as f64 / 1e6)
+            let longest = many(longest_frames, "frame", "frames");
+            format!("{places}, up to {longest} or {:.1} ms in a row", longest_ns as f64 / 1e6)
         }
         _ => places,
     }
@@ -78,7 +80,7 @@ fn differ_by_chance(bounds: &BoundsByChance) -> String {
         None => "no loads that were tried around them are distinguished".into(),
     };
     format!(
-        "{} of full length lost frames at the lower bound, {} at the upper: the bounds can differ by chance (p = {:.2}); \
+        "{} of full length lost too many frames at the lower bound, {} at the upper: the bounds can differ by chance (p = {:.2}); \
          {nearest}",
         high_loss_trials(&bounds.lower),
         high_loss_trials(&bounds.upper),

@@ -105,7 +105,8 @@ fn methods_are_listed_in_order_with_what_chance_explains() {
     assert!(few.contains("; 3 searches each: the order"), "{few}");
 }
 
-/// Ten searches of one set-up: 9 have a lower bound, 3 of them regular, 1 at least, 2 by a coarser target and 3 irregular.
+/// Ten searches of one set-up: 9 have a lower bound, 3 of them regular, 1 at least, 2 by a coarser target and 3 irregular. The number of
+/// values behind the interval is not read.
 fn repeated() -> Repeated {
     Repeated {
         goal: "ndr".into(),
@@ -175,7 +176,7 @@ fn the_limit_is_named_with_what_was_lost() {
     assert_eq!(
         goals::words(&GoalFact::Losses(known.clone())),
         format!(
-            "at 1,000 packets/s lost {} (75 %), {} (25 %), up to 7 frames or 1.5 ms in a row; 5 of 105 frames that count as lost \
+            "at 1,000 packets/s: lost {} (75 %), {} (25 %), up to 7 frames or 1.5 ms in a row; 5 of 105 frames that count as lost \
              were in buffers when sending ended; the limit is the generator",
             places::words(Place::Ring),
             places::words(Place::Backlog)
@@ -185,7 +186,7 @@ fn the_limit_is_named_with_what_was_lost() {
     let unknown = GoalLosses { losses: Some(nowhere), backlogged: None, limit: None, ..known };
     assert_eq!(
         goals::words(&GoalFact::Losses(unknown)),
-        "at 1,000 packets/s lost at a place that no counter here reports"
+        "at 1,000 packets/s: lost at a place that no counter here reports"
     );
 }
 
@@ -200,7 +201,7 @@ fn doubts_name_chance_and_the_host() {
             by_chance: Some(BoundsByChance { nearest_pps: Some([900.0, 1100.0]), ..bounds }),
             disturbed: Some(DisturbedTrials { disturbed: 2, trials: 40 }),
         }),
-        "9 of 20 trials (5 to 50 %) of full length lost frames at the lower bound, 11 of 20 trials (5 to 50 %) at the upper: the \
+        "9 of 20 trials (5 to 50 %) of full length lost too many frames at the lower bound, 11 of 20 trials (5 to 50 %) at the upper: the \
          bounds can differ by chance (p = 0.26); the nearest loads that are distinguished are 900 and 1,100 packets/s; the host \
          disturbed 2 of the 40 trials that decide the bounds"
     );

@@ -1,4 +1,5 @@
-//! The words of `LongestBursts`: the longest burst without loss of each ring, and what limits it where it stops to grow.
+//! The words of `LongestBursts`: the longest bursts without loss of the first and the last point, and what limits them where they stop to
+//! grow with the ring.
 
 use crate::sentences::places;
 use capbench_judge::bursts::BurstEnd;
@@ -18,7 +19,7 @@ pub(super) fn longest_bursts(fact: &LongestBursts) -> String {
             format!("the longest burst without loss is {} at {}.", length_words(only), only.point.label)
         }
         (Some(first), Some(last)) => format!(
-            "the longest burst without loss grows from {} at {} to {} at {}.",
+            "the longest burst without loss is {} at {} and {} at {}.",
             length_words(first),
             first.point.label,
             length_words(last),
@@ -79,6 +80,7 @@ fn full_resource(full: &FullResource) -> String {
 /// Why searches at some points found no longest burst.
 fn ended_searches(searches: &EndedSearches) -> String {
     let end = match searches.end {
+        // No fact has these searches: they found a burst.
         BurstEnd::Found => "the longest burst is known",
         BurstEnd::NoneHeld => "even the shortest burst loses frames",
         BurstEnd::NeverFills => {

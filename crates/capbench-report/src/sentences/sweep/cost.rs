@@ -103,7 +103,7 @@ fn change_sentence(change: &CostChange) -> String {
 fn changes_with_cost(change: &CostChange) -> String {
     let mut quantities = Vec::new();
     if let Some(wakeups) = change.wakeups_per_packet {
-        quantities.push(format!("wake-ups per packet go from {:.3} to {:.3}", wakeups.before, wakeups.after));
+        quantities.push(format!("wake-ups per packet from {:.3} to {:.3}", wakeups.before, wakeups.after));
     }
     if let Some(batch) = change.frames_per_batch {
         quantities.push(format!("frames per batch from {:.1} to {:.1}", batch.before, batch.after));
@@ -117,7 +117,7 @@ fn changes_with_cost(change: &CostChange) -> String {
     if quantities.is_empty() {
         return "no counter here changes with it: neither wake-ups, batches, backlog nor ring".into();
     }
-    quantities.join(", ")
+    format!("these change: {}", quantities.join(", "))
 }
 
 /// How the share of a place in the loss changes.

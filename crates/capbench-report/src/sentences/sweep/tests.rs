@@ -158,7 +158,7 @@ fn the_longest_burst_of_a_sweep_is_said_as_far_as_it_is_known() {
 
 #[test]
 fn the_longest_bursts_are_said_with_their_growth() {
-    let grows = "recv: the longest burst without loss grows from 64 frames at p0 to 512 frames at p1.";
+    let grows = "recv: the longest burst without loss is 64 frames at p0 and 512 frames at p1.";
     let with_growth = |growth| {
         let (first, last) = (Some(burst(0, 64.0)), Some(burst(1, 512.0)));
         buffers::longest_bursts(&LongestBursts { first, last, growth: Some(growth), ..no_bursts() })
@@ -438,7 +438,7 @@ fn a_change_of_the_cost_is_said_with_what_changes_with_it() {
     assert_eq!(
         text(all),
         format!(
-            "{regimes} Between p1 and p3 wake-ups per packet go from 1.000 to 0.000, frames per batch from 1.0 to 20.0, the share \
+            "{regimes} Between p1 and p3 these change: wake-ups per packet from 1.000 to 0.000, frames per batch from 1.0 to 20.0, the share \
              of the backlog in the loss from 50 % to 25 %, the share of the ring or socket queue in the loss from 50 % to \
              75 %{end}"
         )

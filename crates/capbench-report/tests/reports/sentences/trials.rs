@@ -211,6 +211,7 @@ fn what_disturbed_a_noisy_run_is_named_after_the_first_sentence() {
 fn details_of_noise_are_not_in_the_answer() {
     let mut noisy = with_discarded_attempt(trial(2, "recv", 10, 10), Noise::ForeignLoad);
     noisy.noise.reasons = vec![Noise::ForeignLoad];
+    noisy.intended += 1;
     noisy.cpu.tracer_ns = Some(80);
     noisy.cpu.tracer_ns_per_packet = Some(8.0);
     let report = report(&Run::new(run_of(vec![noisy]), Path::new("/nowhere")));

@@ -305,6 +305,8 @@ fn a_limit_is_the_place_that_lost_most() {
 
 /// Makes a fact wrong.
 type Change<F> = fn(&mut F);
+/// The method that a verdict names, and those that it says are worse.
+type Named = (SavedMethod, Vec<WorseMethod>);
 
 /// What a bench on a quiet host says of three methods in turns.
 fn of_turns(results: &mut Results) -> (BenchVerdict, MethodsInTurns) {
@@ -342,7 +344,7 @@ fn what_turns_show_is_found_to_be_wrong_once_it_says_something_else() {
         let found = turns::in_finding(&fact, &results).join("; ");
         assert!(found.contains(contradiction), "{contradiction}: {found}");
     }
-    let changes: [(&str, Change<(SavedMethod, Vec<WorseMethod>)>); 3] = [
+    let changes: [(&str, Change<Named>); 3] = [
         ("is worse than", |(method, worse)| std::mem::swap(method, &mut worse[0].method)),
         ("times worse", |(_, worse)| worse[0].factor *= 1.5),
         ("in two groups", |(method, worse)| worse[1].method = method.clone()),

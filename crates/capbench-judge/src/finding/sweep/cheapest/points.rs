@@ -22,7 +22,7 @@ struct Cheapest<'r> {
     is_only_one: bool,
 }
 
-/// Points in a row with the same result.
+/// Points in a row with the same result, of an axis with an order.
 struct Run<'r> {
     cheapest: Cheapest<'r>,
     /// Index of the first point.
@@ -36,10 +36,12 @@ struct Run<'r> {
 /// A fact for each run of points with the same result.
 pub(super) fn cheapest_at_points(costs: &Costs<'_, '_>) -> Vec<Found> {
     let mut runs: Vec<Run<'_>> = Vec::new();
+    let has_order = !costs.swept.outcome.has_named_points();
     for point in 0..costs.swept.outcome.points.len() {
         let candidates = costs.candidates(|reading| reading.point == point);
         let Some(cheapest) = cheapest_at(costs, &candidates, point) else { continue };
-        match runs.last_mut().filter(|run| run.cheapest == cheapest) {
+        let goes_on = |run: &&mut Run<'_>| has_order && run.last + 1 == point && run.cheapest == cheapest;
+        match runs.last_mut().filter(goes_on) {
             Some(run) => {
                 run.last = point;
                 run.candidates.extend(candidates);
@@ -50,17 +52,19 @@ pub(super) fn cheapest_at_points(costs: &Costs<'_, '_>) -> Vec<Found> {
     runs.iter().map(|run| fact(costs, run)).collect()
 }
 
-/// The result at one point; `None` if the cost of too few methods is known. The candidates are sorted, the cheapest first.
+/// The result at one point; `None` if no method keeps up, or if the cost of one is unknown, which may be the cheapest. The candidates are
+/// sorted, the cheapest first.
 fn cheapest_at<'r>(
     costs: &Costs<'_, 'r>,
     candidates: &[Candidate<'r>],
     point: usize,
 ) -> Option<Cheapest<'r>> {
     let cheapest = candidates.first()?;
+    if methods_that_keep_up(costs, point) > candidates.len() {
+        return None;
+    }
     if candidates.len() == 1 {
-        // Other methods that keep up, at unknown cost, may be cheaper.
-        let is_only_one = methods_that_keep_up(costs, point) == 1;
-        return is_only_one.then(|| Cheapest { methods: vec![&cheapest.series.method], is_only_one });
+        return Some(Cheapest { methods: vec![&cheapest.series.method], is_only_one: true });
     }
     let mut methods = Vec::new();
     for &series in costs.scene {

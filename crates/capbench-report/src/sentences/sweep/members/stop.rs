@@ -30,7 +30,7 @@ pub(super) fn figures(cause: &StopFigures) -> String {
         }
         StopFigures::Sharing { excess_ratio, idlest_ratio } => format!(
             "The sharing of the frames is the limit: one member gets {} more than an equal share and loses some, while another is \
-             busy for {} of the time. More flows share more evenly; --fanout lb does so with any, and splits them.",
+             busy for {} of the time. More flows share more evenly; --fanout lb does so with any number of flows, and splits each.",
             known_share(*excess_ratio),
             known_share(*idlest_ratio)
         ),
@@ -77,12 +77,11 @@ fn known_share(ratio: Option<f64>) -> String {
 
 /// For which share of the time members are busy, from the idlest to the busiest.
 fn busy_range(members: &MembersBusy) -> String {
-    let idlest = known_share(members.idlest_ratio);
     let busiest = known_share(members.busiest_ratio);
-    if idlest == busiest {
-        return busiest;
+    match members.idlest_ratio.filter(|_| members.busiest_ratio.is_some()).map(percent_to_a_tenth) {
+        Some(idlest) if idlest != busiest => format!("{idlest} to {busiest}"),
+        _ => busiest,
     }
-    format!("{idlest} to {busiest}")
 }
 
 #[cfg(test)]
@@ -116,7 +115,7 @@ mod tests {
         assert_eq!(
             figures(&StopFigures::Sharing { excess_ratio: Some(0.333), idlest_ratio: Some(0.0) }),
             "The sharing of the frames is the limit: one member gets 33.3 % more than an equal share and loses some, while another \
-             is busy for 0 % of the time. More flows share more evenly; --fanout lb does so with any, and splits them."
+             is busy for 0 % of the time. More flows share more evenly; --fanout lb does so with any number of flows, and splits each."
         );
         let unknown = StopFigures::Unknown { members, loss_ratio: 0.125, place: Some(Place::Backlog) };
         assert_eq!(
