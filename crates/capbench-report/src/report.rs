@@ -76,13 +76,16 @@ pub fn report(run: &Run) -> Report {
     report
 }
 
-/// Takes the first charts of the section that shows the verdict, and leaves out sections that become empty.
+/// Takes the first charts of the section that shows the verdict, which is left out if it becomes empty.
 fn take_picture(results: &Results, sections: &mut Vec<Section>) -> Vec<Chart> {
     let mut picture = Vec::new();
     if let Some(index) = section_of_verdict(results, sections) {
-        picture.extend(sections[index].charts.drain(..CHARTS_OF_PICTURE));
+        let section = &mut sections[index];
+        picture.extend(section.charts.drain(..CHARTS_OF_PICTURE));
+        if section.charts.is_empty() && section.tables.is_empty() {
+            sections.remove(index);
+        }
     }
-    sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
     picture
 }
 

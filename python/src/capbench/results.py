@@ -7632,7 +7632,7 @@ class FactBenchOtherSetUps(TypedDict):
 
     about: Literal['bench']
     alike: int
-    """In how many other set-ups the method is best, or equal to the best."""
+    """In how many other set-ups the method is best, equal to the best, or may be best."""
     better: list[BetterElsewhere]
     """The best method of each of the remaining set-ups."""
     method: str

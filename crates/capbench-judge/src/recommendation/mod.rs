@@ -256,8 +256,8 @@ pub enum Because {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// Trials in turns decide. Or the intervals are further apart than the stated precision, or undisturbed trials of the cost
-    /// decide, and the host disturbed up to half of the trials of the set-up.
+    /// Trials in turns decide. Without them, the host disturbed up to half of the trials of the set-up, and either the intervals are further
+    /// apart than the stated precision, or undisturbed trials of the cost decide.
     Certain,
     /// The same, but the intervals are closer, a trial of the cost was disturbed, or more than half of all trials.
     Likely,

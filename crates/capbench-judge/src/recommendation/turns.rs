@@ -3,7 +3,7 @@
 //! In a round each method runs once at the load, and once at a load that none misses, in random order. Noise of the host moves absolute
 //! rates by a factor of several, and hardly moves who is ahead in a round. Two figures are compared on a logarithmic scale: the share of
 //! the frames that was captured at the first load, and the CPU time per packet at the second. A method is below another one if
-//! it captures less, or if it costs more and does not capture more by as much. Costs outweigh up to a quarter of the frames
+//! it captures less, or if it costs more and does not capture more by as much. Costs outweigh a captured share that is up to a quarter higher
 //! ([`TURNS_LOSS_FOR_COST`]), but decide nothing where the other method costs more at the first load. The rounds are judged at planned numbers of them ([`TURNS_LOOKS`]), and at the end: these looks share the
 //! probability of a false finding ([`TURNS_FALSE_ALARMS`]). docs/bench.md has the rules.
 

@@ -194,6 +194,7 @@ impl Rounds {
             }
             let Some(load) = rate(load_pps) else { break };
             let mut complete = Vec::new();
+            may_be_best.retain(|setup| self.setups.iter().any(|other| other.method == setup.method));
             for setup in &may_be_best {
                 if session.stopped || !self.has_time(session) {
                     return Ok(());
@@ -226,11 +227,10 @@ impl Rounds {
                 break;
             }
             let mut is_captured = false;
-            for nth in self.shuffle.pass(self.setups.len()) {
+            for setup in self.in_random_order() {
                 if session.stopped || !self.has_time(session) {
                     return Ok(false);
                 }
-                let Some(setup) = self.setups.get(nth).cloned() else { continue };
                 let trial = self.trial(&setup, load, session)?;
                 is_captured |= trial.as_ref().is_some_and(turns::captures_all);
             }
@@ -255,14 +255,19 @@ impl Rounds {
     /// One round at the load at which costs are compared, while they are not known. Returns whether there is time for more.
     fn compare_costs(&mut self, session: &mut Session<'_>) -> Result<bool> {
         let Some(load) = self.cost_load.filter(|_| !self.are_costs_known) else { return Ok(true) };
-        for nth in self.shuffle.pass(self.setups.len()) {
+        for setup in self.in_random_order() {
             if session.stopped || !self.has_time(session) {
                 return Ok(false);
             }
-            let Some(setup) = self.setups.get(nth).cloned() else { continue };
             self.run(&setup, load, Phase::CommonLoad, session)?;
         }
         Ok(true)
+    }
+
+    /// The set-ups of a round: a method that cannot run leaves, and moves no other one.
+    fn in_random_order(&mut self) -> Vec<Setup> {
+        let order = self.shuffle.pass(self.setups.len());
+        order.into_iter().map(|nth| self.setups[nth].clone()).collect()
     }
 
     fn leave_out_below(&mut self, known: &Turns) {

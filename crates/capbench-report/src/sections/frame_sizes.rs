@@ -8,7 +8,7 @@ use super::parts::{Estimate, by_key, chart, estimated, linear, sentence, series,
 use super::searches::{bounds_point, goal_names, is_at_least};
 use super::varied::Varied;
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Unit};
-use crate::naming::{self, Scene, is_sound, numbers};
+use crate::naming::{self, Scene, is_sound, many, numbers};
 
 const TEXT: &str = "A method that is limited by packets has a level line here; one that is limited by octets, or by the link, falls with the \
                     frame size.";
@@ -21,7 +21,7 @@ pub(super) fn section(results: &Results) -> Option<Section> {
     charts.extend(maximum_load_chart(results));
     let mut more = Vec::new();
     if results.trials.iter().all(|trial| trial.line_rate_pps.is_none()) {
-        let no_rate = "No line rate is drawn: the link has no speed, as virtual ones.";
+        let no_rate = "No line rate is drawn: the link has no speed, like virtual ones.";
         more.push(sentence(no_rate, Vec::new()));
     }
     whole_section("frame-sizes", "Rates against the frame size", charts, TEXT, more)
@@ -151,7 +151,8 @@ fn search_charts(results: &Results) -> Vec<Chart> {
         let at_least = searches.iter().filter(|sized| is_at_least(sized.value, goal)).count();
         if at_least > 0 {
             notes.push(format!(
-                "Of {at_least} searches here the bound is a lower one: the generator, the link or the named load was the limit."
+                "The bound of {} is a lower one: the generator, the link or the named load was the limit.",
+                many(at_least as u64, "search", "searches")
             ));
         }
         let chart =

@@ -41,7 +41,7 @@ use capbench_results::Results;
 use crate::model::Section;
 use crate::naming::Numbered;
 
-/// Every section with data in the results, in reading order.
+/// Every section with data in the results.
 pub fn sections(results: &Results) -> Vec<Section> {
     let trials = Numbered::from_results(results);
     let mut sections = reproductions::sections(results);

@@ -54,7 +54,7 @@ pub(super) fn words(fact: &BenchFinding) -> String {
         BenchFinding::Paused { methods } => {
             let parts: Vec<String> = methods.iter().map(paused_method_words).collect();
             format!(
-                "{} lost frames at loads that they sustain: in a single moment, as when the host stops the capture thread, or not \
+                "At loads that they sustain, {} lost frames: in a single moment, as when the host stops the capture thread, or not \
                  again in a second trial. capbench does not count these losses against a method.",
                 list(&parts)
             )
@@ -103,7 +103,7 @@ pub(super) fn words(fact: &BenchFinding) -> String {
         // `others` set-ups besides that of the verdict; in `alike` of them the method is best or equal.
         BenchFinding::OtherSetUps { set_up, method, others, alike, better } => {
             let other_set_ups = many((*others).into(), "other set-up", "other set-ups");
-            let mut parts = vec![format!("{method} is best or equal in {alike} of {other_set_ups}")];
+            let mut parts = vec![format!("{method} is or may be best in {alike} of {other_set_ups}")];
             for BetterElsewhere { method, set_up } in better.iter().take(NAMED_SET_UPS) {
                 parts.push(format!("{method} is better with {}", set_up_words(set_up)));
             }

@@ -28,8 +28,8 @@ pub(super) fn elsewhere(recommendation: &Recommendation) -> Option<Found> {
     for ranking in other_rankings {
         if is_best(best, ranking) {
             alike += 1;
-        } else if let Some(first) = ranking.methods.first() {
-            better.push(BetterElsewhere { method: first.method.clone(), set_up: SetUp::of_ranking(ranking) });
+        } else if let Some(other) = ranking.conclusion.method() {
+            better.push(BetterElsewhere { method: other.clone(), set_up: SetUp::of_ranking(ranking) });
         }
     }
     let fact = BenchFinding::OtherSetUps {

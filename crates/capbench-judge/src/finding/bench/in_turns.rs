@@ -272,6 +272,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_worse_than_the_first_is_worse_than_a_method_that_equals_it() {
+        let worse_than = |named: &str| {
+            let worse = super::super::verdict::worse_than(&ranking(6), &named.into());
+            worse.into_iter().map(|worse| worse.method.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!([worse_than("packet-v3"), worse_than("libpcap")], [["recv"], ["recv"]]);
+        assert!(worse_than("packet-v2").is_empty(), "it may be as good");
+    }
+
+    #[test]
     fn too_few_rounds_show_nothing() {
         assert!(found_in(&[], 0).is_none());
     }

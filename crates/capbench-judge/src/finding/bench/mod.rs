@@ -141,7 +141,7 @@ pub enum BenchFinding {
         method: SavedMethod,
         /// How many other set-ups there are.
         others: u32,
-        /// In how many other set-ups the method is best, or equal to the best.
+        /// In how many other set-ups the method is best, equal to the best, or may be best.
         alike: u32,
         /// The best method of each of the remaining set-ups.
         better: Vec<BetterElsewhere>,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::costs::{NsRange, app_time};
 use super::pauses::Paused;
 use super::{Ranked, Ranking};
-use crate::recommendation::turns::{BelowBy, RelationToFirst, SentShares, Turns};
+use crate::recommendation::turns::{BelowBy, InTurns, RelationToFirst, SentShares, Turns};
 use crate::recommendation::{Because, Certainty, Conclusion, Question, Sustained, SustainedStatus};
 use crate::sustained::is_as_high;
 use crate::thresholds::LOWER_BOUND_PRECISION;
@@ -300,11 +300,12 @@ fn one_of(
     }
 }
 
-/// The methods that trials in turns show to be worse than this one, if it was first in them.
-fn worse_than(ranking: &Ranking, named: &SavedMethod) -> Vec<WorseMethod> {
+/// The methods that trials in turns show to be worse than this one, if it was first in them, or is equal to that.
+pub(super) fn worse_than(ranking: &Ranking, named: &SavedMethod) -> Vec<WorseMethod> {
     let mut worse = Vec::new();
-    let is_first = |turns: &&Turns| turns.methods.first().is_some_and(|first| first.method == *named);
-    let Some(turns) = ranking.turns.as_ref().filter(is_first) else { return worse };
+    let is_best = |one: &InTurns| matches!(one.relation, RelationToFirst::First | RelationToFirst::Equal);
+    let is_of_best = |turns: &&Turns| turns.find(named).is_some_and(is_best);
+    let Some(turns) = ranking.turns.as_ref().filter(is_of_best) else { return worse };
     for in_turns in &turns.methods {
         if let RelationToFirst::Below { by, factor } = in_turns.relation {
             let method = in_turns.method.clone();

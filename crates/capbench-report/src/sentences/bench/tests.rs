@@ -306,8 +306,8 @@ fn losses_in_pauses_of_the_host_are_said_by_method() {
     };
     assert_eq!(
         words(&BenchFinding::Paused { methods: vec![paused(1), paused(2)] }),
-        "1 of 3 trials of a (0.3 % of the frames) and 2 of 3 trials of a (up to 0.3 % of the frames) lost frames at loads that they \
-         sustain: in a single moment, as when the host stops the capture thread, or not again in a second trial. capbench does not \
+        "At loads that they sustain, 1 of 3 trials of a (0.3 % of the frames) and 2 of 3 trials of a (up to 0.3 % of the frames) \
+         lost frames: in a single moment, as when the host stops the capture thread, or not again in a second trial. capbench does not \
          count these losses against a method."
     );
 }
@@ -329,7 +329,7 @@ fn other_set_ups_are_counted_and_two_with_a_better_method_are_named() {
     };
     assert_eq!(
         words(&elsewhere),
-        "The verdict is for 64-byte frames, placement same; a is best or equal in 1 of 4 other set-ups; b is better with \
+        "The verdict is for 64-byte frames, placement same; a is or may be best in 1 of 4 other set-ups; b is better with \
          1518-byte frames, placement same; b is better with 1518-byte frames, placement same."
     );
 }
