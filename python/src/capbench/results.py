@@ -8135,6 +8135,8 @@ class FactBenchInTurns(TypedDict):
     """The fewest rounds in which one of the methods ran: one that is known to be worse leaves. Absent if all ran in each, and in older files."""
     first: str
     """The first method."""
+    is_of_sent: NotRequired[bool]
+    """Whether shares are of what a method was sent, and that is not all of the load. Where the receiver can hold the generator up, unsent frames count as missed."""
     load_pps: float
     """The load in packets per second."""
     may_be_as_good: list[str]

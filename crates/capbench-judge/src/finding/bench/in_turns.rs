@@ -35,6 +35,10 @@ pub struct MethodsInTurns {
     pub first: SavedMethod,
     /// Share of the frames that it captured, the median of the rounds.
     pub captured_ratio: f64,
+    /// Whether shares are of what a method was sent, and that is not all of the load. Where the receiver can hold the generator up, unsent
+    /// frames count as missed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_sent: bool,
     /// Methods that are worse.
     pub below: Vec<MethodBelow>,
     /// Methods that are equal to the first.
@@ -97,6 +101,8 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
         fewest_rounds: fewest_rounds.filter(|fewest| *fewest < turns.rounds),
         first: first.method.clone(),
         captured_ratio: first.captured.median,
+        is_of_sent: turns.sent_in_part().is_some()
+            && turns_at_load.iter().all(|trial| trial.profile.load_independent),
         below: Vec::new(),
         equal: Vec::new(),
         may_be_as_good: Vec::new(),
@@ -279,6 +285,23 @@ mod tests {
         };
         assert_eq!([worse_than("packet-v3"), worse_than("libpcap")], [["recv"], ["recv"]]);
         assert!(worse_than("packet-v2").is_empty(), "it may be as good");
+    }
+
+    #[test]
+    fn shares_are_of_what_was_sent_unless_the_receiver_can_hold_the_generator_up() {
+        for (least, is_independent, is_of_sent) in
+            [(0.66, true, true), (0.66, false, false), (1.0, true, false)]
+        {
+            let mut trial = trial_in_turns(1);
+            trial.profile.load_independent = is_independent;
+            let Profile { frame_size, placement, work, .. } = trial.profile.clone();
+            let mut ranking = Ranking { frame_size, placement, work, ..ranking(6) };
+            ranking.turns.as_mut().unwrap().sent = Some(SentShares { least, most: 1.0 });
+            let trials = [trial];
+            let found = in_turns(&ranking, &RunFacts::of_trials(&trials)).unwrap();
+            let Finding::Bench(BenchFinding::InTurns(fact)) = found.fact else { panic!("{found:?}") };
+            assert_eq!(fact.is_of_sent, is_of_sent, "{least}, {is_independent}");
+        }
     }
 
     #[test]

@@ -425,6 +425,7 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
         fewest_rounds: Some(2),
         first: "packet-v3".into(),
         captured_ratio: 0.98,
+        is_of_sent: false,
         below: vec![
             below("packet-v2", BelowBy::Cost, 0.97, 2.14, 1.2),
             below("af-xdp", BelowBy::Loss, 0.92, 1.3, 0.8),
@@ -434,6 +435,8 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
         may_be_as_good: methods(["packet-v1", "recvmmsg"]),
         may_be_better: Vec::new(),
     };
+    let of_sent = words(&BenchFinding::InTurns(MethodsInTurns { is_of_sent: true, ..fact.clone() }));
+    assert!(of_sent.contains("packet-v3 captured 98 % of what it was sent, packet-v2 97 %"), "{of_sent}");
     assert_eq!(
         words(&BenchFinding::InTurns(fact)),
         "In 2 to 9 rounds at 500,000 packets/s, of which 66 to 100 % was sent, packet-v3 captured 98 % of the frames, packet-v2 97 % (2.3 times the CPU time per \

@@ -14,11 +14,12 @@ pub(super) fn words(fact: &MethodsInTurns) -> String {
     let rounds = many(fact.rounds.into(), "round", "rounds");
     let fewest = fact.fewest_rounds.map_or_else(String::new, |fewest| format!("{fewest} to "));
     let mut text = format!(
-        "In {fewest}{rounds} at {}{} {} captured {} of the frames",
+        "In {fewest}{rounds} at {}{} {} captured {} of {}",
         rate(fact.load_pps),
         sent_words(fact.sent),
         fact.first,
-        percent(fact.captured_ratio)
+        percent(fact.captured_ratio),
+        if fact.is_of_sent { "what it was sent" } else { "the frames" }
     );
     if !fact.below.is_empty() {
         let below: Vec<String> = fact.below.iter().map(|below| below_words(below, fact)).collect();

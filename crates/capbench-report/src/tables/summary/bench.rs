@@ -104,7 +104,9 @@ fn overload_fields(trial: Option<&TrialResult>) -> Fields {
 fn notes(ranking: &Ranking, is_of_one_load: bool) -> Vec<String> {
     let methods = &ranking.methods;
     let mut notes = Vec::new();
-    if methods.iter().any(|ranked| has_none(&ranked.lossless) || has_none(&ranked.nearly_lossless)) {
+    if methods.iter().all(|ranked| has_none(&ranked.lossless) && has_none(&ranked.nearly_lossless)) {
+        notes.push("No method sustained a load that was tried.".into());
+    } else if methods.iter().any(|ranked| has_none(&ranked.lossless) || has_none(&ranked.nearly_lossless)) {
         notes.push("none: it sustained none of the loads that were tried.".into());
     }
     let at_least = note_of_at_least(methods, is_of_one_load);
