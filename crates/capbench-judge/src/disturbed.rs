@@ -1,5 +1,5 @@
-//! From which share on the host disturbed so many of some trials that they are no evidence together. What follows is decided where it is
-//! asked: a ranking is not certain (`recommendation/rank.rs`), a comparison is in doubt (`comparison/runs.rs`), a claim of a publication
+//! Whether noise may have changed what one trial shows, and from which share on the host disturbed so many of some trials that they are no
+//! evidence together. What follows of the latter is decided where it is asked: a ranking is not certain (`recommendation/rank.rs`), a comparison is in doubt (`comparison/runs.rs`), a claim of a publication
 //! remains open (`reproduction/judging.rs`), costs of a sweep are not compared (`finding/sweep/cost.rs`).
 
 use capbench_model::noise::Noise;

@@ -246,6 +246,15 @@ mod tests {
     }
 
     #[test]
+    fn the_claim_with_fewest_visits_needs_more_of_them_though_others_have_enough() {
+        let open = |visits, trial| judgement(Answer::Inconclusive, Some(visits), trial);
+        let answers = answered(vec![open(6, 4), open(2, 5)]);
+        let more = answers.iter().find(|answer| is_more_visits(answer)).unwrap();
+        let expected = ReproductionAnswer::MoreVisits { visits: 2, needed: 6, seconds: 0.0 };
+        assert_eq!(*more, found(expected, vec![4, 5]));
+    }
+
+    #[test]
     fn up_to_five_visits_leave_a_claim_open_and_six_do_not() {
         for (visits, decides_with_more) in [(1, true), (5, true), (6, false)] {
             let answers = answered(vec![

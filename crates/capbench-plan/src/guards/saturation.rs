@@ -16,7 +16,8 @@ pub(crate) fn is_overload(loss_ratio: f64) -> bool {
     loss_ratio > OVERLOADED_PATH_LOSS
 }
 
-/// Whether a probe shows that the path is ready: all that was sent arrived, whatever the generator left unsent.
+/// Whether a probe shows that the path is ready: all that was sent arrived. What the generator left unsent says
+/// nothing of it.
 fn is_clean(probe: &TrialResult) -> bool {
     matches!(probe.verdict, Verdict::Lossless | Verdict::GeneratorLimited)
         && probe.foreign as f64 <= probe.delivered as f64 * LEFTOVERS_SHARE

@@ -239,9 +239,10 @@ fn repeats(test: &BackToBack) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Measured, growth};
+    use super::{BufferGrowth, Measured, growth};
+    use crate::bursts::BurstEnd;
     use crate::sweep::AxisKind;
-    use crate::sweep::back_to_back::BackToBack;
+    use crate::sweep::back_to_back::{BackToBack, SweptBurst};
     use crate::sweep::for_tests::{LoadTrial, reading_of_each, series, sweep_of_loads};
     use crate::sweep::outcome::Swept;
 
@@ -255,6 +256,49 @@ mod tests {
             deviation_frames: None,
             implied_buffer_s: None,
             drain_corrected_buffer_s: None,
+        }
+    }
+
+    /// Two searches that found a burst of this length.
+    fn found_twice(frames: u64) -> BackToBack {
+        let search = SweptBurst {
+            end: BurstEnd::Found,
+            because: None,
+            because_fact: None,
+            frames: Some(frames),
+            burst_pps: 1e6,
+            drained_pps: 5e5,
+            trials: Vec::new(),
+            lost: Vec::new(),
+        };
+        BackToBack {
+            searches: vec![search.clone(), search],
+            least_frames: Some(frames),
+            most_frames: Some(frames),
+            ..with_mean(frames as f64)
+        }
+    }
+
+    #[test]
+    fn growth_stops_where_no_larger_ring_brings_more() {
+        for (frames, stops_at) in
+            [([100, 200, 201], Some(32.0)), ([100, 101, 102], Some(16.0)), ([100, 101, 200], None)]
+        {
+            let trials = [1, 2, 3].map(|number| LoadTrial::lossless(number).result());
+            let mut sweep =
+                sweep_of_loads(&[8.0, 16.0, 32.0], vec![series("recv", reading_of_each(&trials))]);
+            sweep.axis = AxisKind::Ring;
+            let tests = frames.map(found_twice);
+            let mut measured = Vec::new();
+            for (reading, test) in sweep.series[0].readings.iter().zip(&tests) {
+                measured.push(Measured { reading, test });
+            }
+            let found = match growth(&Swept::new(&sweep, &trials), &measured) {
+                Some(BufferGrowth::Stops { from, .. }) => from.at,
+                Some(BufferGrowth::AtEveryStep) => panic!("{frames:?}"),
+                None => None,
+            };
+            assert_eq!(found, stops_at, "{frames:?}");
         }
     }
 

@@ -161,7 +161,7 @@ impl Table {
     /// Whether one of these methods costs less at the limit and the other one at the lower load, each by enough to matter: waking up for
     /// every few packets costs much, and nothing where packets never cease. Then neither is the cheaper one.
     pub(super) fn costs_depend_on_load(&self, one: usize, other: usize) -> bool {
-        let saved = |measure| Contrast::between(self, measure, one, other).map_or(0.0, |cost| cost.middle);
+        let saved = |measure| middle(&rounds_of_both(self, measure, one, other)).unwrap_or(0.0);
         let (low, limit) = (saved(Measure::Cost), saved(Measure::CostAtLimit));
         let matters = TURNS_EQUAL.ln_1p();
         (low >= matters && limit <= -matters) || (low <= -matters && limit >= matters)
@@ -286,6 +286,31 @@ fn in_rounds<'r>(trials: &[&'r TrialResult]) -> Vec<Vec<&'r TrialResult>> {
     rounds
 }
 
+/// The column with the higher values, if the candidate is better, and the other one: more is better of what is captured, less of a cost.
+fn better_and_worse(measure: Measure, candidate: usize, column: usize) -> [usize; 2] {
+    match measure {
+        Measure::Captured | Measure::Read => [candidate, column],
+        Measure::Cost | Measure::CostAtLimit => [column, candidate],
+    }
+}
+
+/// The rounds that have both methods, the value second that is higher if the candidate is better.
+fn rounds_of_both(table: &Table, measure: Measure, candidate: usize, column: usize) -> Vec<Groups> {
+    let [better, worse] = better_and_worse(measure, candidate, column);
+    let mut rounds: Vec<Groups> = Vec::new();
+    for block in table.blocks(measure, &[candidate, column]) {
+        if let (Some(low), Some(high)) = (block[worse], block[better]) {
+            rounds.push((vec![low], vec![high]));
+        }
+    }
+    rounds
+}
+
+/// How much better the candidate is: the median of the rounds.
+fn middle(rounds: &[Groups]) -> Option<f64> {
+    median(rounds.iter().map(|(low, high)| high[0] - low[0]))
+}
+
 /// How much better a candidate is than another method in one figure, on the logarithmic scale.
 pub(super) struct Contrast {
     /// Positive if the candidate is better: the median of the rounds.
@@ -300,20 +325,10 @@ pub(super) struct Contrast {
 impl Contrast {
     /// `None` if no round has the figure of both.
     pub(super) fn between(table: &Table, measure: Measure, candidate: usize, column: usize) -> Option<Self> {
-        let blocks = table.blocks(measure, &[candidate, column]);
-        // More is better of what is captured, less of a cost.
-        let (better, worse) = match measure {
-            Measure::Captured | Measure::Read => (candidate, column),
-            Measure::Cost | Measure::CostAtLimit => (column, candidate),
-        };
-        let mut rounds: Vec<Groups> = Vec::new();
-        for block in blocks {
-            if let (Some(low), Some(high)) = (block[worse], block[better]) {
-                rounds.push((vec![low], vec![high]));
-            }
-        }
-        let middle = median(rounds.iter().map(|(low, high)| high[0] - low[0]))?;
-        let difference = Difference::between(blocks, better, worse);
+        let rounds = rounds_of_both(table, measure, candidate, column);
+        let middle = middle(&rounds)?;
+        let [better, worse] = better_and_worse(measure, candidate, column);
+        let difference = Difference::between(table.blocks(measure, &[candidate, column]), better, worse);
         let by_size = difference.map_or(1.0, |difference| difference.by_chance());
         let mut by_chance = by_size;
         // From so many rounds on that it can decide, the test that assumes nothing is a second chance.
