@@ -5643,8 +5643,12 @@ class FactBenchVerdictNoneLossless(TypedDict):
     """The load in packets per second; absent if any load was asked for."""
     closest: NotRequired[str]
     """The method that comes closest; absent if no trial shows one."""
+    equal: NotRequired[list[str]]
+    """Methods that are equal to that one in trials in turns."""
     is_some_unknown: bool
     """Whether of some method no trial shows what it sustains."""
+    may_be_as_good: NotRequired[list[str]]
+    """Methods that trials in turns do not show to be equal or worse."""
     place: NotRequired[Place]
     """Where it loses most frames."""
     sent: NotRequired[SentShares]

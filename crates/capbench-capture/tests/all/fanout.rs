@@ -317,7 +317,7 @@ fn root_a_member_that_joins_sees_no_frame_of_others() {
 }
 
 /// How often the members are opened.
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 25;
 
 /// Returns the numbers of the first frames of every member.
 struct FirstOfEach;

@@ -49,6 +49,11 @@ pub fn of_runs(
         check_one_value_each(side, &samples.all, across)?;
         left_out.extend(samples.left_out(side));
     }
+    if !samples[THEN].tried_one_of(&samples[NOW], across) {
+        let commands = runs.map(|run| run.command.command().unwrap_or_default().to_string());
+        let left_out = left_out.iter().map(LeftOut::to_string).collect();
+        return Err(JudgeError::NothingInCommon { commands, left_out });
+    }
     let unlike = unlike_loads(&samples, across);
     for sample in samples.iter_mut().flat_map(|samples| &mut samples.all) {
         // From here on, set-ups that differ only in these properties are equal.
@@ -57,11 +62,6 @@ pub fn of_runs(
     left_out.extend(remove_unlike_loads(&mut samples, &unlike));
     let [then_samples, now_samples] = samples.map(|samples| samples.all);
     let mut matched = matched(&then_samples, &now_samples);
-    if matched.is_empty() {
-        let commands = runs.map(|run| run.command.command().unwrap_or_default().to_string());
-        let left_out = left_out.iter().map(LeftOut::to_string).collect();
-        return Err(JudgeError::NothingInCommon { commands, left_out });
-    }
     left_out.extend(remove_lone_paces(&mut matched, runs));
     left_out.extend(remove_those_of_generator(&mut matched, "A and B"));
     let inputs = Inputs { paired: false, matched: &matched, thresholds, left_out };

@@ -103,6 +103,20 @@ impl SampledTrial {
         if self.verdict == Verdict::Invalid {
             return Some(Unusable::Invalid);
         }
+        if let Some(unusable) = self.without_purpose() {
+            return Some(unusable);
+        }
+        // A trial at maximum load has no load to reach.
+        (self.intended_pps.is_some() && !self.is_load_sent()).then_some(Unusable::LoadNotSent)
+    }
+
+    /// Whether it was measured to be compared. It may be left out all the same, by what came of it.
+    pub fn is_to_be_compared(&self) -> bool {
+        self.without_purpose().is_none()
+    }
+
+    /// Why no trial with its purpose is compared.
+    fn without_purpose(&self) -> Option<Unusable> {
         match self.phase {
             // A search or a procedure chose their loads by its own trials, they are too short, or others than these compare them.
             Phase::Confirmation
@@ -115,8 +129,6 @@ impl SampledTrial {
             | Phase::Recovery
             | Phase::Turns => Some(Unusable::Step),
             Phase::Sweep if self.is_unknown_point => Some(Unusable::UnknownPoint),
-            // A trial at maximum load has no load to reach.
-            _ if self.intended_pps.is_some() && !self.is_load_sent() => Some(Unusable::LoadNotSent),
             _ => None,
         }
     }

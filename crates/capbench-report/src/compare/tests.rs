@@ -12,14 +12,14 @@ use capbench_model::method_spec::MethodSpec;
 
 use capbench_judge::comparison::note::{ComparisonNote, RunSide};
 use capbench_judge::comparison::{
-    Comparison, Field, Judgement, Measure, NotCompared, Thresholds, of_pairs, runs,
+    Comparison, Conclusion, Field, Judgement, Measure, NotCompared, Thresholds, of_pairs, runs,
 };
 use capbench_model::disturbance::{CoreClock, CoreSpeed, CpuDisturbance, Disturbance};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup as LaboratorySetup};
 use capbench_model::running::CaptureFacts;
 use capbench_model::statement::Statement;
-use capbench_model::trial::Verdict;
+use capbench_model::trial::{Phase, Verdict};
 use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::for_tests::{Collected, bench_plan};
@@ -242,13 +242,33 @@ fn runs_without_comparable_trials_are_refused_with_the_reason() {
     let no_trials = Results { trials: Vec::new(), ..then.clone() };
     assert!(refused(&then, &no_trials, &[]).contains("no set-up was measured in both"));
 
-    let mut invalid = bench(1, 2000, 2);
-    for trial in &mut invalid.trials {
-        trial.verdict = Verdict::Invalid;
+    let mut steps = bench(1, 2000, 2);
+    for trial in &mut steps.trials {
+        trial.phase = Phase::Probe;
     }
     // Two methods at two loads.
-    let text = refused(&then, &invalid, &[]);
-    assert!(text.ends_with("; of B 4 left out: they are invalid"), "{text}");
+    let text = refused(&then, &steps, &[]);
+    assert!(text.contains("; of B 4 left out: steps of searches"), "{text}");
+}
+
+#[test]
+fn trials_of_which_none_can_be_compared_decide_nothing() {
+    let then = bench(1, 2000, 1);
+    let mut now = bench(1, 2000, 2);
+    let [invalid, others @ ..] = &mut now.trials[..] else { panic!("no trials") };
+    invalid.verdict = Verdict::Invalid;
+    for trial in others {
+        trial.intended_pps = Some(1e6);
+        trial.intended = trial.sent * 2;
+    }
+    let comparison = of_runs(&then, &now, &[], Thresholds::default()).unwrap();
+    assert_eq!(comparison.conclusion(), Conclusion::Inconclusive);
+    let left_out: Vec<String> = comparison.left_out.iter().map(ToString::to_string).collect();
+    assert!(
+        left_out.contains(&"of B 3 left out: the generator did not reach their load".into()),
+        "{left_out:?}"
+    );
+    assert!(left_out.contains(&"of B 1 left out: they are invalid".into()), "{left_out:?}");
 }
 
 #[test]

@@ -28,19 +28,20 @@ pub(crate) fn noise_of_both_runs(runs: [(&str, &Results); 2]) -> Option<Sentence
     Some(with_trials(parts.join(" "), []))
 }
 
+/// Begins the line about noisy trials. Other work ran in more of them, maybe, and explains nothing there.
+const MAY_HAVE_CHANGED: &str = "Noise may have changed";
+
 /// The text of a caveat.
 pub(super) fn words(caveat: &Caveat) -> String {
     match caveat {
         Caveat::NoisyTrials { cause, noisy_trials, all_trials, lowers_rates } => {
-            let are = if *noisy_trials == 1 { "is" } else { "are" };
             let trials = many((*all_trials).into(), "trial", "trials");
             let advice = if *lowers_rates { " On a quiet host, rates can be higher." } else { "" };
-            format!("{noisy_trials} of {trials} {are} noisy: {}.{advice}", cause_words(cause))
+            format!("{MAY_HAVE_CHANGED} {noisy_trials} of {trials}: {}.{advice}", cause_words(cause))
         }
         Caveat::NoisySegments { cause, noisy_segments, all_segments } => {
-            let are = if *noisy_segments == 1 { "is" } else { "are" };
             let segments = many(*all_segments, "segment", "segments");
-            format!("{noisy_segments} of {segments} {are} noisy: {}.", cause_words(cause))
+            format!("{MAY_HAVE_CHANGED} {noisy_segments} of {segments}: {}.", cause_words(cause))
         }
         Caveat::Disturbers(fact) => disturbers::words(fact),
         Caveat::OneWayAbsolute { error_ns } => format!(
@@ -155,12 +156,12 @@ mod tests {
         };
         assert_eq!(
             words(&slow),
-            "25 of 42 trials are noisy: a CPU ran slower than its best (shared core or lowered clock). On a quiet host, rates can \
+            "Noise may have changed 25 of 42 trials: a CPU ran slower than its best (shared core or lowered clock). On a quiet host, rates can \
              be higher."
         );
         assert_eq!(
             noisy_trials(1, NoiseCause::Clock),
-            "1 of 42 trials is noisy: the host's clock was changed."
+            "Noise may have changed 1 of 42 trials: the host's clock was changed."
         );
         for (cause, words) in [
             (
@@ -173,12 +174,12 @@ mod tests {
             (NoiseCause::Suspend, "the host was suspended"),
             (NoiseCause::KernelElsewhere, "the kernel's receive work ran on another CPU than the chosen one"),
         ] {
-            assert_eq!(noisy_trials(2, cause), format!("2 of 42 trials are noisy: {words}."));
+            assert_eq!(noisy_trials(2, cause), format!("Noise may have changed 2 of 42 trials: {words}."));
         }
         let other = NoiseCause::Other { noise: Noise::from_earlier("the moon") };
         assert_eq!(
             words(&Caveat::NoisySegments { cause: other, noisy_segments: 2, all_segments: 9 }),
-            "2 of 9 segments are noisy: the moon."
+            "Noise may have changed 2 of 9 segments: the moon."
         );
     }
 

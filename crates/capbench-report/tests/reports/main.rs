@@ -229,7 +229,7 @@ fn a_comparison_has_the_trials_of_both_runs_and_one_line_on_their_noise() {
     let comparison = Comparison { note_facts: vec![noisy], ..runs::compared::example() };
     let report = report_of_two_runs(&runs, &comparison);
     let [noise] = &report.caveats[..] else { panic!("{:?}", report.caveats) };
-    assert!(noise.text.starts_with("B: 1 of 6 trials is noisy: "), "{}", noise.text);
+    assert!(noise.text.starts_with("B: Noise may have changed 1 of 6 trials: "), "{}", noise.text);
     assert!(noise.text.contains("python3 (pid 7) used 50 % of CPU 0"), "{}", noise.text);
     assert_eq!(report.findings.len(), 1, "noise is no finding: {:?}", report.findings);
     assert_eq!(report.trials.rows.len(), runs[0].trials.len() + runs[1].trials.len());

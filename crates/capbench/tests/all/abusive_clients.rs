@@ -20,10 +20,10 @@ use crate::support::{Place, Running, capbench, eventually, privileges};
 const ABUSERS: usize = 32;
 
 /// How long each server is abused; `CAPBENCH_ABUSE_SECONDS` says it otherwise.
-const DURATION: Duration = Duration::from_secs(5);
+const DURATION: Duration = Duration::from_secs(3);
 
 /// How long all abusers do the same.
-const DURATION_OF_ONE: Duration = Duration::from_secs(3);
+const DURATION_OF_ONE: Duration = Duration::from_secs(2);
 
 /// The servers' ports.
 const OTG_PORT: u16 = 8443;

@@ -236,7 +236,7 @@ fn root_an_agent_that_is_killed_costs_an_attempt_and_nothing_else() {
     let hosts = Hosts::make();
     for (which, repeats) in [("dut", 0), ("gen", 2)] {
         let before = hosts.received();
-        let arguments = format!("--repeats {repeats} --duration 3s");
+        let arguments = format!("--repeats {repeats} --duration 1500ms");
         let running = Running::start(HOST, bench(&out, &ends(&hosts), &arguments));
         hosts.wait_until_sending(before);
         hosts.agents(which).into_iter().for_each(|pid| signal(pid, "KILL"));

@@ -156,25 +156,15 @@ fn set(values: &[&str]) -> BTreeSet<String> {
     values.iter().map(ToString::to_string).collect()
 }
 
+/// That it accounts for every frame is seen in smoke.
 #[test]
-fn root_a_quick_bench_accounts_for_every_frame_of_the_usual_methods() {
-    let Some(folder) = scratch_of_root() else { return };
+fn root_a_quick_bench_has_the_usual_methods_that_differ() {
+    let Some(()) = privileges() else { return };
     let quick = set(&["recv", "packet-v2", "packet-v3", "libpcap", "af-xdp"]);
     let planned = run(HOST, &mut capbench("bench --quick --dry-run")).success().out;
     let planned = planned.lines().find_map(|line| line.strip_prefix("methods     ")).unwrap();
     let planned = planned.split(", ").map(String::from).collect::<BTreeSet<_>>();
     assert_eq!(planned, usual().intersection(&quick).cloned().collect());
-    let quick = "bench --quick --duration 80ms --quiet 80ms --placement same --ring 16MiB";
-    let trials = trials(None, capbench(quick), &folder.file("results"));
-    // A slow host has time for some of them only.
-    assert!(all(&trials, "method").is_subset(&planned));
-    let phases = all(&trials, "phase");
-    assert!(phases.contains("best-effort"), "{phases:?}");
-    // On a busy host there may be no load that every method sustains.
-    let saved = results(&folder.file("results")).unwrap();
-    let rankings = saved["recommended"]["rankings"].as_array().unwrap();
-    let is_shared = rankings.iter().any(|ranking| ranking["equal_load_pps"].is_number());
-    assert!(phases.contains("common-load") || !is_shared, "{phases:?}");
 }
 
 #[test]
@@ -245,7 +235,7 @@ fn root_every_method_verifies_frames_of_all_kinds() {
     for (number, kind) in kinds.into_iter().enumerate() {
         let trials = trials(
             None,
-            capbench("bench --rate 10k --visits 1 --duration 60ms --quiet 80ms --placement same --ring 8MiB")
+            capbench("bench --rate 10k --visits 1 --duration 50ms --quiet 50ms --placement same --ring 8MiB")
                 .args(kind.split(' ')),
             &folder.file(&number.to_string()),
         );

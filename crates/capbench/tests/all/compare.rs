@@ -165,7 +165,7 @@ fn root_alone_methods_that_take_turns_are_compared_and_runs_with_each_other() {
     let Some(folder) = scratch_of_root() else { return };
     let load = HostLoad::watch();
     let first = folder.file("first");
-    let command = "bench --details --method packet-v3 --against recv --visits 7 --size 64 --placement same --duration 60ms --quiet 60ms \
+    let command = "bench --details --method packet-v3 --against recv --visits 7 --size 64 --placement same --duration 40ms --quiet 40ms \
                    --repeats 0 --seed 5 --no-trace";
     let ended = run(HOST, capbench("").args(command.split_whitespace()).arg("--out").arg(&first));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");

@@ -82,7 +82,7 @@ fn root_members_count_each_packet_once_and_exactly_as_many_as_asked_for() {
 
 #[test]
 fn root_what_members_lose_at_overload_is_counted_by_each() {
-    const FRAMES: u64 = 200_000;
+    const FRAMES: u64 = 100_000;
     let Some(()) = privileges() else { return };
     let block = "--block 64KiB";
     for (method, mode, is_shared) in [

@@ -364,7 +364,7 @@ fn root_an_engine_allows_what_its_own_command_line_has() {
 fn root_an_engine_behind_ssh_has_the_rights_of_its_key_and_ends_without_its_network() {
     let Some(()) = privileges() else { return };
     let hosts = Hosts::make();
-    let engine = format!("{OWN} otg --agent --lease 10s --port {}", hosts.interface("gen"));
+    let engine = format!("{OWN} otg --agent --lease 5s --port {}", hosts.interface("gen"));
     let management = Management::make(&hosts.name("ctl"), &[(hosts.name("gen"), engine)]);
     let tx = management.location(0, &hosts.interface("gen"));
     let rx = management.location(0, Management::INTERFACE);

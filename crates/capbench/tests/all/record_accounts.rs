@@ -64,7 +64,7 @@ fn root_numbers_that_a_signal_asks_for_belong_together() {
         let mut recording = Recording::start(&spaces.right, &folder.file("f.pcapng"), arguments);
         let then = spaces.right.received();
         for number in 1..=8 {
-            eventually("frames are recorded", || spaces.right.received() > then + number * 500);
+            eventually("frames are recorded", || spaces.right.received() > then + number * 200);
             recording.running.signal("USR1");
         }
         recording.running.wait_for("\nunexplained");
@@ -155,16 +155,16 @@ fn root_packets_of_both_directions_with_tags_or_merged_are_no_loss() {
                 &folder.file("f.pcapng"),
                 &format!("--method {method} --max-loss 0"),
             );
-            let mut back = capbench("send -i right --transmit packet-tx+qdisc --rate 5000 -c 3000 --trial 8");
+            let mut back = capbench("send -i right --transmit packet-tx+qdisc --rate 5000 -c 1200 --trial 8");
             let back = Running::start(&spaces.right, &mut back);
-            send(&spaces, &format!("--rate 10000 -c 5000 --trial 7 {arguments}"));
+            send(&spaces, &format!("--rate 10000 -c 2000 --trial 7 {arguments}"));
             back.end().success();
             let (_, document) = recording.interrupt();
             let ledger = &document["interfaces"][0];
             let lost = if known { 0.into() } else { Value::Null };
             assert_eq!(
                 (&ledger["lost_by_stack"], &ledger["written"]),
-                (&lost, &8000.into()),
+                (&lost, &3200.into()),
                 "{name}, {method}: {document:#}"
             );
         }

@@ -45,7 +45,8 @@ fn root_a_recorder_that_is_killed_while_packets_come_leaves_all_up_to_the_last_w
         let ended = recording.running.end();
         assert_eq!(ended.signal, Some(9), "{method}: {ended:#?}");
         assert!(!name.exists(), "{method}");
-        sender.end().success();
+        // What it would still send reaches nobody.
+        drop(sender);
         let read = File::read(&file, 7, None, None);
         let found = read.packets.len() as u64;
         assert!(found > 500 && found < FRAMES, "{method}: {found} packets");

@@ -62,7 +62,7 @@ fn root_names_that_come_again_replace_nothing() {
     let file = folder.file("same.pcapng");
     fs::write(&file, "of somebody else").unwrap();
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3 -G 1 --max-loss 0");
-    send(&spaces, "--rate 1000 -c 2500 --trial 7");
+    send(&spaces, "--rate 100 -c 250 --trial 7");
     let (ended, document) = recording.interrupt();
     assert!(ended.errors.contains("names repeat after 1s"), "{ended:#?}");
     assert_eq!(fs::read(&file).unwrap(), b"of somebody else");
@@ -70,7 +70,7 @@ fn root_names_that_come_again_replace_nothing() {
     let names = folder.entries();
     assert!(names.len() >= 3 && names.contains(&"same-1.pcapng".into()), "{names:?}");
     let packets = names.iter().map(|name| File::read(&folder.file(name), 7, None, None).packets.len());
-    assert_eq!((packets.sum::<usize>(), &document["written"]), (2500, &2500.into()), "{document:#}");
+    assert_eq!((packets.sum::<usize>(), &document["written"]), (250, &250.into()), "{document:#}");
 }
 
 #[test]
@@ -133,20 +133,20 @@ fn root_a_second_recorder_on_one_file_is_refused_and_the_first_one_is_named() {
 #[test]
 fn root_a_second_recorder_of_the_same_names_is_refused_before_it_replaces_or_removes_a_file() {
     let Some((folder, spaces)) = test_bed() else { return };
-    for (name, first, second) in [
-        ("f.pcapng", "--file-packets 500", &["--file-packets", "500"][..]),
-        ("f-%s.pcapng", "-G 1", &["-G", "1", "--keep-files", "1"][..]),
+    for (name, rate, count, first, second) in [
+        ("f.pcapng", 10_000, 2500, "--file-packets 500", &["--file-packets", "500"][..]),
+        ("f-%s.pcapng", 100, 250, "-G 1", &["-G", "1", "--keep-files", "1"][..]),
     ] {
         let file = folder.file(name);
         let recording = Recording::start(&spaces.right, &file, &format!("--method packet-v3 {first}"));
-        send(&spaces, "--rate 1000 -c 2500 --trial 7");
+        send(&spaces, &format!("--rate {rate} -c {count} --trial 7"));
         let ended = refused(&spaces, &file, &[second, &["--duration", "1s"]].concat());
         let holder = format!("process {} (capbench) writes it", recording.running.pid());
         assert!(ended.code == Some(1) && ended.errors.contains(&holder), "{name}: {ended:#?}");
         recording.interrupt();
         let names = folder.entries();
         let packets = names.iter().map(|name| File::read(&folder.file(name), 7, None, None).packets.len());
-        assert_eq!(packets.sum::<usize>(), 2500, "{names:?}");
+        assert_eq!(packets.sum::<usize>(), count, "{names:?}");
         names.iter().for_each(|name| fs::remove_file(folder.file(name)).unwrap());
     }
     // A recorder that was killed stops no other one.

@@ -94,7 +94,7 @@ fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
     let mut why = Running::start(&spaces.right, capbench("why -i right"));
     why.wait_for("nothing arrives on right");
     let traced = Traced::start(&spaces.right);
-    let arrived = send_and_count(&spaces, "--rate 50000 -c 50000");
+    let arrived = send_and_count(&spaces, "--rate 50000 -c 20000");
     let traced = traced.count();
     why.wait_for(&format!("TPACKET_V3 ring of tcpdump {} loses", tcpdump.pid()));
     why.signal("INT");

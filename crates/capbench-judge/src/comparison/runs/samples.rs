@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::comparison::measure::Measure;
 use crate::comparison::sampled::{CommonLoads, SampledTrial};
 use crate::comparison::samples::{Fastest, Pace, Sample, of_trial};
-use crate::comparison::setup::{Setup, goal_words};
+use crate::comparison::setup::{Field, Setup, goal_words};
 use crate::comparison::{LeftOut, NotCompared};
 use crate::run::RunFacts;
 use crate::search::{SearchOutcome, Status};
@@ -17,6 +17,8 @@ pub(super) struct Samples {
     pub(super) all: Vec<Sample>,
     /// Numbers of trials, or of searches and their goals, without a figure.
     left_out: BTreeMap<NotCompared, u32>,
+    /// The set-ups of trials and goals that were measured to be compared, with or without a figure.
+    tried: BTreeSet<Setup>,
     /// The common loads of the run.
     pub(super) common: CommonLoads,
 }
@@ -32,6 +34,9 @@ impl Samples {
         }
         let mut samples = Self { common: CommonLoads::of_trials(&sampled), ..Self::default() };
         for (trial, sampled) in run.trials.iter().zip(&sampled) {
+            if sampled.is_to_be_compared() {
+                samples.tried.insert(sampled.setup.without_capture());
+            }
             if !trial.ledger_sums_up() {
                 samples.leave_out(NotCompared::Changed);
                 continue;
@@ -52,6 +57,10 @@ impl Samples {
         let Some(first) = run.trials.iter().find(|trial| search.trials.first() == Some(&trial.number)) else {
             return;
         };
+        let with_goal = |name| Setup { load: Some(goal_words(name)), ..Setup::from_trial(first, None) };
+        for goal in &search.goals {
+            self.tried.insert(with_goal(&goal.goal.name).without_capture());
+        }
         let mut trials = run.trials.iter().filter(|trial| search.trials.contains(&trial.number));
         if trials.any(|trial| !trial.ledger_sums_up()) {
             self.leave_out(NotCompared::ChangedSearch);
@@ -62,9 +71,8 @@ impl Samples {
                 self.leave_out(NotCompared::NoThroughput);
                 continue;
             };
-            let load = goal_words(&goal.goal.name);
             self.all.push(Sample {
-                setup: Setup { load: Some(load), ..Setup::from_trial(first, None) },
+                setup: with_goal(&goal.goal.name),
                 measure: Measure::Throughput,
                 value: lower.achieved_pps,
                 trial: lower.trials.first().copied().unwrap_or(first.number),
@@ -72,6 +80,13 @@ impl Samples {
                 pace: Pace::default(),
             });
         }
+    }
+
+    /// Whether the other run tried one of these set-ups, apart from the properties in `across`. Settings of the capture may differ: where
+    /// they tell set-ups apart, neither run may have a figure of them.
+    pub(super) fn tried_one_of(&self, other: &Self, across: &[Field]) -> bool {
+        let other: BTreeSet<Setup> = other.tried.iter().map(|setup| setup.across(across)).collect();
+        self.tried.iter().any(|setup| other.contains(&setup.across(across)))
     }
 
     fn leave_out(&mut self, because: NotCompared) {

@@ -103,6 +103,12 @@ pub enum BenchVerdict {
         /// Where it loses most frames.
         #[serde(skip_serializing_if = "Option::is_none")]
         place: Option<Place>,
+        /// Methods that are equal to that one in trials in turns.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        equal: Vec<SavedMethod>,
+        /// Methods that trials in turns do not show to be equal or worse.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        may_be_as_good: Vec<SavedMethod>,
         /// Methods that trials in turns show to be worse than that one, best first.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         worse: Vec<WorseMethod>,
@@ -264,14 +270,23 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
         Conclusion::OneOf { best, methods, .. } => {
             Some(one_of(question, ranking, best.as_ref(), methods, paused))
         }
-        Conclusion::NoneLossless { best, place, .. } => Some(BenchVerdict::NoneLossless {
-            asked_pps,
-            sent: ranking.turns.as_ref().filter(|_| asked_pps.is_some()).and_then(Turns::sent_in_part),
-            is_some_unknown: ranking.methods.iter().any(is_unknown),
-            closest: best.clone(),
-            place: *place,
-            worse: best.as_ref().map_or_else(Vec::new, |closest| worse_than(ranking, closest)),
-        }),
+        Conclusion::NoneLossless { best, place, .. } => {
+            let closest = best.as_ref();
+            let (may_be_as_good, equal) = closest
+                .map_or_else(Vec::new, |closest| as_good_as(ranking, closest))
+                .into_iter()
+                .partition(|one| is_open(ranking, one));
+            Some(BenchVerdict::NoneLossless {
+                asked_pps,
+                sent: ranking.turns.as_ref().filter(|_| asked_pps.is_some()).and_then(Turns::sent_in_part),
+                is_some_unknown: ranking.methods.iter().any(is_unknown),
+                closest: closest.cloned(),
+                place: *place,
+                equal,
+                may_be_as_good,
+                worse: closest.map_or_else(Vec::new, |closest| worse_than(ranking, closest)),
+            })
+        }
         Conclusion::NotSent { sent_pps } => {
             Some(BenchVerdict::NotSent { asked_pps: asked_pps?, sent_pps: *sent_pps })
         }
@@ -300,13 +315,10 @@ fn one_of(
     }
 }
 
-/// The methods that trials in turns show to be worse than this one, if it was first in them, or is equal to that.
+/// The methods that trials in turns show to be worse than this one.
 pub(super) fn worse_than(ranking: &Ranking, named: &SavedMethod) -> Vec<WorseMethod> {
     let mut worse = Vec::new();
-    let is_best = |one: &InTurns| matches!(one.relation, RelationToFirst::First | RelationToFirst::Equal);
-    let is_of_best = |turns: &&Turns| turns.find(named).is_some_and(is_best);
-    let Some(turns) = ranking.turns.as_ref().filter(is_of_best) else { return worse };
-    for in_turns in &turns.methods {
+    for in_turns in in_turns_with(ranking, named) {
         if let RelationToFirst::Below { by, factor } = in_turns.relation {
             let method = in_turns.method.clone();
             // The ratio of the costs that the table shows, so that both agree.
@@ -315,6 +327,21 @@ pub(super) fn worse_than(ranking: &Ranking, named: &SavedMethod) -> Vec<WorseMet
         }
     }
     worse
+}
+
+/// The methods that trials in turns do not show to be worse than this one.
+fn as_good_as(ranking: &Ranking, named: &SavedMethod) -> Vec<SavedMethod> {
+    let all = in_turns_with(ranking, named).iter();
+    let as_good = all.filter(|one| !matches!(one.relation, RelationToFirst::Below { .. }));
+    as_good.map(|one| one.method.clone()).filter(|method| method != named).collect()
+}
+
+/// The methods that took turns with this one, and itself, if it was first in them, or is equal to that. Else none: what is known of
+/// the others is known in relation to the first.
+fn in_turns_with<'r>(ranking: &'r Ranking, named: &SavedMethod) -> &'r [InTurns] {
+    let is_best = |one: &InTurns| matches!(one.relation, RelationToFirst::First | RelationToFirst::Equal);
+    let turns = ranking.turns.as_ref().filter(|turns| turns.find(named).is_some_and(is_best));
+    turns.map_or(&[], |turns| &turns.methods)
 }
 
 /// The methods that may be better than `best`, of those that the trials leave.

@@ -165,6 +165,8 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         is_some_unknown: false,
         closest: Some("recv".into()),
         place: Some(Place::Ring),
+        equal: Vec::new(),
+        may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
     assert_eq!(
@@ -177,11 +179,13 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         is_some_unknown: false,
         closest: Some("packet-v3".into()),
         place: Some(Place::Ring),
+        equal: vec!["libpcap".into()],
+        may_be_as_good: Vec::new(),
         worse: vec![WorseMethod { method: "recv".into(), by: BelowBy::Loss, factor: 1.25 }],
     };
     assert_eq!(
         verdict_words(with_a_worse_one),
-        "No method sustains 1,000 packets/s without loss: packet-v3 comes closest and loses most in the ring or socket queue; recv (captures 20 % fewer frames) is worse."
+        "No method sustains 1,000 packets/s without loss: packet-v3 comes closest and loses most in the ring or socket queue; libpcap is equal within noise; recv (captures 20 % fewer frames) is worse."
     );
     let perhaps_one = BenchVerdict::NoneLossless {
         asked_pps: Some(1000.0),
@@ -189,6 +193,8 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         is_some_unknown: true,
         closest: None,
         place: Some(Place::Ring),
+        equal: Vec::new(),
+        may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
     assert_eq!(
@@ -201,6 +207,8 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         is_some_unknown: false,
         closest: None,
         place: None,
+        equal: Vec::new(),
+        may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
     assert_eq!(verdict_words(place_unknown), "No method sustains 1,000 packets/s without loss.");
@@ -210,6 +218,8 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         is_some_unknown: true,
         closest: Some("packet-v3".into()),
         place: None,
+        equal: Vec::new(),
+        may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
     assert_eq!(

@@ -76,18 +76,28 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
             let worse = worse_words(worse);
             format!("Use {method} meanwhile: {rivals}, {worse}. {}{app_time}.", capitalised(&rate))
         }
-        BenchVerdict::NoneLossless { asked_pps, sent, is_some_unknown, closest, place, worse } => {
+        BenchVerdict::NoneLossless {
+            asked_pps,
+            sent,
+            is_some_unknown,
+            closest,
+            place,
+            equal,
+            may_be_as_good,
+            worse,
+        } => {
             let sustains = if *is_some_unknown { "is shown to sustain" } else { "sustains" };
             let load = match asked_pps {
                 Some(pps) => format!("{}{}", rate(*pps), sent_words(*sent)),
                 None => "any of the tried loads".into(),
             };
             let lost = closest_words(closest.as_ref(), *place);
+            let equal = equal_methods_words(equal, may_be_as_good);
             let worse = match worse.is_empty() {
                 true => String::new(),
                 false => format!("; {}", worse_words(worse)),
             };
-            format!("No method {sustains} {load} without loss{lost}{worse}.")
+            format!("No method {sustains} {load} without loss{lost}{equal}{worse}.")
         }
         BenchVerdict::NotSent { asked_pps, sent_pps } => format!(
             "No method was tested at {}: the generator sent up to {}.",

@@ -65,7 +65,10 @@ pub fn report(trials: u32) -> Report {
         picture: vec![ranked()],
         summary: Some(summary()),
         details: Vec::new(),
-        caveats: vec![sentence("3 of 100 trials are noisy: a CPU ran slower than its best.", &[5, 9, 11])],
+        caveats: vec![sentence(
+            "Noise may have changed 3 of 100 trials: a CPU ran slower than its best.",
+            &[5, 9, 11],
+        )],
         disturbers: None,
         sections: vec![rates(), losses(), costs(), repeats()],
         findings: vec![

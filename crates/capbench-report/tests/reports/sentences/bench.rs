@@ -524,6 +524,8 @@ fn without_a_lossless_load_the_place_of_most_losses_is_named() {
         is_some_unknown: false,
         closest: None,
         place: Some(Place::Ring),
+        equal: Vec::new(),
+        may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
     assert_eq!(verdict(&[trial(1, "recv", 100_000, 80_000), trial(2, "packet-v3", 100_000, 99_000)]), none);

@@ -223,7 +223,10 @@ fn details_of_noise_are_not_in_the_answer() {
     }
     assert!(answer.contains("\n- Every packet is accounted for"), "{answer}");
     assert!(answer.contains("more with --details"), "{answer}");
-    assert!(answer.contains("1 of 1 trial is noisy: other work ran on their CPUs."), "{answer}");
+    assert!(
+        answer.contains("Noise may have changed 1 of 1 trial: other work ran on their CPUs."),
+        "{answer}"
+    );
 }
 
 #[test]
