@@ -3,6 +3,8 @@
 use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::comparison::Comparison;
+use crate::finding::rfc2544::Contradiction;
+use crate::reproduction::Reproduction;
 use crate::rfc2544::{Ended, Tested};
 use crate::search::ranking::FirstPlace;
 use crate::search::{End, SearchOutcome, Status};
@@ -27,10 +29,10 @@ pub struct Measurements<'r> {
     pub searches: &'r [SearchOutcome],
     /// Outcomes of its tests of RFC 2544.
     pub tests: &'r [Tested],
-    /// Whether it compares methods, or compares with a publication: then its searches are steps to that.
-    pub has_comparison: bool,
-    /// Its comparisons of methods that took turns in pairs.
+    /// Its comparisons of methods that took turns in pairs; its searches are steps to them.
     pub comparisons: &'r [Comparison],
+    /// Its comparisons with publications; its searches are steps to them.
+    pub reproductions: &'r [Reproduction],
 }
 
 impl Measurements<'_> {
@@ -45,20 +47,22 @@ impl Measurements<'_> {
         if !self.trials.iter().any(shows_method) {
             return false;
         }
-        if !self.comparisons.is_empty() && self.comparisons.iter().all(Comparison::is_inconclusive) {
-            return false;
+        if !self.comparisons.is_empty() {
+            return !self.comparisons.iter().all(Comparison::is_inconclusive);
         }
-        if self.has_comparison {
-            return true;
+        if !self.reproductions.is_empty() {
+            return self.reproductions.iter().any(Reproduction::decides_a_claim);
         }
         if FirstPlace::of_searches(self.searches).is_some_and(|first| !first.is_distinguished) {
             return false;
         }
         if !self.searches.is_empty() {
             // Tests of RFC 2544 at a lower bound of the throughput say something of that load, not of the method: the search must be
-            // regular.
-            let mut goals = self.searches.iter().flat_map(|search| &search.goals);
-            return goals.any(|goal| goal.status == Status::Regular);
+            // regular, and no other test may contradict it. The first goal is the question.
+            let is_repeatable =
+                self.tests.is_empty() || Contradiction::of_searches(self.searches, self.trials).is_none();
+            let mut goals = self.searches.iter().filter_map(|search| search.goals.first());
+            return is_repeatable && goals.any(|goal| goal.status == Status::Regular);
         }
         // A run without searches and tests, such as a sweep, answers by its trials.
         self.tests.is_empty() || self.tests.iter().any(|test| *test.found.ended() == Ended::Complete)
@@ -97,8 +101,8 @@ mod tests {
             trials,
             searches: &[],
             tests: &[],
-            has_comparison: false,
             comparisons: &[],
+            reproductions: &[],
         }
     }
 
@@ -160,8 +164,8 @@ mod tests {
         assert!(of_trials(&[trial(1000)]).are_conclusive());
         assert!(of_trials(&[trial(960)]).are_conclusive(), "the load was sent but for 4 %");
         let half_sent = [trial(500)];
-        assert!(!Measurements { has_comparison: true, ..of_trials(&half_sent) }.are_conclusive());
-        assert!(!Measurements { has_comparison: true, ..of_trials(&[]) }.are_conclusive());
+        assert!(!of_trials(&half_sent).are_conclusive());
+        assert!(!of_trials(&[]).are_conclusive());
     }
 
     #[test]
@@ -178,8 +182,7 @@ mod tests {
         }
         for (visits, is_answer) in [(2, false), (7, true)] {
             let comparisons = of_pairs(&trials, &pairs[..visits], Thresholds::default());
-            let measurements =
-                Measurements { has_comparison: true, comparisons: &comparisons, ..of_trials(&trials) };
+            let measurements = Measurements { comparisons: &comparisons, ..of_trials(&trials) };
             assert_eq!(measurements.are_conclusive(), is_answer, "{visits} pairs");
         }
     }
@@ -227,14 +230,16 @@ mod tests {
     }
 
     #[test]
-    fn a_search_needs_a_regular_goal_unless_it_is_a_step_to_an_answer() {
+    fn a_search_needs_a_regular_first_goal() {
         let trials = [trial(1000)];
         let regular = [search(Status::Regular)];
         assert!(Measurements { searches: &regular, ..of_trials(&trials) }.are_conclusive());
         let at_least = [search(Status::AtLeast)];
-        let without_answer = Measurements { searches: &at_least, ..of_trials(&trials) };
-        assert!(!without_answer.are_conclusive());
-        assert!(Measurements { has_comparison: true, ..without_answer }.are_conclusive());
+        assert!(!Measurements { searches: &at_least, ..of_trials(&trials) }.are_conclusive());
+        // What a later goal shows is no answer to the first one.
+        let mut undecided = search(Status::Irregular);
+        undecided.goals.extend(search(Status::Regular).goals);
+        assert!(!Measurements { searches: &[undecided], ..of_trials(&trials) }.are_conclusive());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::disturbers::Disturbers;
 use crate::noise::Noise;
 use crate::thresholds::{
     CLOCK_READING_NS, CLOCK_SLEW_PPM, CLOCK_STEP_NS, SHARED_CORE, SPOILING_FOREIGN_TICKS,
-    SPOILING_FOREIGN_WORK, SPOILING_STEAL, SPOILING_STEAL_TICKS, START_SPREAD,
+    SPOILING_FOREIGN_WORK, SPOILING_PROCESS_TICKS, SPOILING_STEAL, SPOILING_STEAL_TICKS, START_SPREAD,
 };
 
 /// Disturbances by the host during a trial.
@@ -166,12 +166,11 @@ impl Disturbance {
         if self.cpus.iter().any(|cpu| self.spoils(cpu.steal_ns, SPOILING_STEAL, SPOILING_STEAL_TICKS)) {
             reasons.push(Noise::Steal);
         }
-        if self
-            .cpus
-            .iter()
-            .any(|cpu| self.spoils(cpu.foreign_ns, SPOILING_FOREIGN_WORK, SPOILING_FOREIGN_TICKS))
-        {
+        if self.cpus.iter().any(|cpu| self.is_used_by_others(cpu)) {
             reasons.push(Noise::ForeignLoad);
+        }
+        if self.throttled_share() > SPOILING_FOREIGN_WORK {
+            reasons.push(Noise::Throttled);
         }
         if self.clocks.realtime_step_ns.unsigned_abs() > CLOCK_STEP_NS {
             reasons.push(Noise::ClockSet);
@@ -196,6 +195,30 @@ impl Disturbance {
         reasons
     }
 
+    /// Whether others than the trial used a CPU. The times of processes are exact but for the tick that they are in, where the rest of
+    /// what a CPU did can be hidden by the errors of all its times.
+    fn is_used_by_others(&self, cpu: &CpuDisturbance) -> bool {
+        self.spoils(cpu.foreign_ns, SPOILING_FOREIGN_WORK, SPOILING_FOREIGN_TICKS)
+            || self.disturbers.as_ref().is_some_and(|disturbers| {
+                let share = disturbers.listed_share(cpu.cpu);
+                let ns = share * disturbers.window_ns as f64;
+                share > SPOILING_FOREIGN_WORK && ns >= (SPOILING_PROCESS_TICKS * self.tick_ns) as f64
+            })
+    }
+
+    /// The share of a CPU's time for which the quota of a control group stopped capbench.
+    fn throttled_share(&self) -> f64 {
+        let Some(disturbers) = &self.disturbers else { return 0.0 };
+        let throttled = disturbers.throttled.filter(|throttled| throttled.periods > 0);
+        throttled.map_or(0.0, |throttled| disturbers.share(throttled.stopped_ns))
+    }
+
+    /// The share of a CPU's time that others used.
+    fn foreign_share(&self, cpu: &CpuDisturbance) -> f64 {
+        let listed = self.disturbers.as_ref().map_or(0.0, |disturbers| disturbers.listed_share(cpu.cpu));
+        listed.max(cpu.foreign_ns as f64 / cpu.window_ns.max(1) as f64)
+    }
+
     /// Whether this time of a CPU is more than a share of sending, and than the error of counting it in ticks.
     fn spoils(&self, ns: u64, share: f64, ticks: u64) -> bool {
         ns >= (ticks * self.tick_ns).max(1) && self.exceeds(ns, share)
@@ -206,15 +229,15 @@ impl Disturbance {
         ns as f64 > self.sending_ns as f64 * share
     }
 
-    /// The largest share of a CPU's time that others took from the trial: steal, other work, stalls, and a slow core.
+    /// The largest share of a CPU's time that others took from the trial: steal, other work, stalls, a slow core, and a quota.
     pub fn taken_share(&self) -> f64 {
         let share = |ns: u64, of: u64| ns as f64 / of.max(1) as f64;
         let of_cpu = |cpu: &CpuDisturbance| {
             let stalled: u64 = cpu.stalls.iter().flatten().map(|stall| stall.at_most_ns).sum();
             let slow = cpu.core_speed.map_or(0.0, |speed| 1.0 - 1.0 / speed.slowdown().max(1.0));
-            share(cpu.steal_ns + stalled, self.sending_ns) + share(cpu.foreign_ns, cpu.window_ns) + slow
+            share(cpu.steal_ns + stalled, self.sending_ns) + self.foreign_share(cpu) + slow
         };
-        self.cpus.iter().map(of_cpu).fold(0.0, f64::max).min(1.0)
+        (self.cpus.iter().map(of_cpu).fold(0.0, f64::max) + self.throttled_share()).min(1.0)
     }
 
     /// Whether one of its CPUs ran slower than its best.
@@ -240,14 +263,53 @@ impl Disturbance {
 
 #[cfg(test)]
 mod tests {
-    use super::{CoreClock, CoreSpeed};
+    use super::{CoreClock, CoreSpeed, CpuDisturbance, Disturbance};
+    use crate::disturbers::{CpuUser, Disturbers, Throttled};
     use crate::noise::Noise;
+
+    const MS: u64 = 1_000_000;
 
     /// How many times as long as at best the loops took, after the trial.
     fn reasons(busy: f64, waiting: f64) -> Option<Vec<Noise>> {
         let clock = CoreClock { before_ns: 4.0, after_ns: 4.0 * waiting, fastest_ns: 4.0 };
         let speed = CoreSpeed { before_ns: 1.0, after_ns: busy, fastest_ns: 1.0, ..CoreSpeed::default() };
         CoreSpeed { clock: Some(clock), ..speed }.slow_because()
+    }
+
+    /// A trial of 100 ms on CPU 1, next to a process that used it for so long.
+    fn beside_process(run_ns: u64) -> Disturbance {
+        let process = CpuUser { pid: 7, cpu: 1, run_ns, ..CpuUser::default() };
+        let disturbers =
+            Disturbers { window_ns: 100 * MS, processes: vec![process], ..Disturbers::default() };
+        Disturbance {
+            cpus: vec![CpuDisturbance { cpu: 1, window_ns: 100 * MS, ..CpuDisturbance::default() }],
+            tick_ns: 10 * MS,
+            sending_ns: 100 * MS,
+            disturbers: Some(disturbers),
+            ..Disturbance::default()
+        }
+    }
+
+    #[test]
+    fn a_process_that_used_a_cpu_of_the_trial_spoils_it_from_two_ticks_on() {
+        assert_eq!(beside_process(19 * MS).reasons(), []);
+        let spoilt = beside_process(20 * MS);
+        assert_eq!(spoilt.reasons(), [Noise::ForeignLoad]);
+        assert!((spoilt.taken_share() - 0.2).abs() < 1e-9);
+        let elsewhere = CpuDisturbance { cpu: 0, ..spoilt.cpus[0].clone() };
+        assert_eq!(Disturbance { cpus: vec![elsewhere], ..spoilt }.reasons(), []);
+        // A small part of a long trial is many ticks.
+        let mut long = beside_process(20 * MS);
+        long.disturbers.as_mut().unwrap().window_ns = 1000 * MS;
+        assert_eq!(long.reasons(), []);
+    }
+
+    #[test]
+    fn a_quota_spoils_a_trial_and_takes_its_time() {
+        let mut trial = beside_process(0);
+        trial.disturbers.as_mut().unwrap().throttled = Some(Throttled { periods: 1, stopped_ns: 30 * MS });
+        assert_eq!(trial.reasons(), [Noise::Throttled]);
+        assert!((trial.taken_share() - 0.3).abs() < 1e-9);
     }
 
     #[test]

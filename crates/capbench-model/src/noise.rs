@@ -58,6 +58,8 @@ pub enum Noise {
     },
     /// The hypervisor took CPU time away (steal).
     Steal,
+    /// The CPU quota of a control group stopped capbench.
+    Throttled,
     /// The kernel kept receive softirqs from the tracer.
     MissedByTracer,
     /// The connection to a generator was lost after sending.
@@ -235,6 +237,7 @@ impl Noise {
                 | Self::SharedCore
                 | Self::LoweredClock
                 | Self::Steal
+                | Self::Throttled
                 | Self::ForeignLoad
                 | Self::Stall
         )

@@ -44,6 +44,9 @@ capbench_statistics::thresholds! {
     /// Other work spoils a trial from this number of ticks on, if it is above SPOILING_FOREIGN_WORK as well: most of its inputs are counted
     /// in ticks, which can be off by one at each end and for each thread of the trial.
     SPOILING_FOREIGN_TICKS: u64 = 4, "ticks", "a calculation: one tick at both ends, for the CPU and for a thread of the trial";
+    /// Listed processes spoil a trial from this number of ticks on, if they are above SPOILING_FOREIGN_WORK as well: the kernel brings the
+    /// time of a thread that runs up to date once a tick.
+    SPOILING_PROCESS_TICKS: u64 = 2, "ticks", "a calculation: one tick at both ends; update_curr() of kernel/sched/fair.c";
     /// A step of CLOCK_REALTIME, or a suspend. It is far above the error of reading the clocks one by one (microseconds), and far
     /// below any real step (chrony and ntpd slew below about 100 ms).
     CLOCK_STEP_NS: u64 = 1_000_000, "ns", "a choice: docs/evidence/guards.md has an error of reading of 10 ns";

@@ -85,8 +85,8 @@ pub fn of_measurement(
         trials: &results.trials,
         searches: &results.searches,
         tests: &results.rfc2544,
-        has_comparison: !results.comparisons.is_empty() || !results.reproductions.is_empty(),
         comparisons: &results.comparisons,
+        reproductions: &results.reproductions,
     };
     if measurements.are_conclusive() { Exit::Done } else { Exit::Inconclusive }
 }

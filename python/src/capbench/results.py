@@ -2560,6 +2560,12 @@ class NoiseSteal(TypedDict):
     what: Literal['steal']
 
 
+class NoiseThrottled(TypedDict):
+    """The CPU quota of a control group stopped capbench."""
+
+    what: Literal['throttled']
+
+
 class NoiseMissedByTracer(TypedDict):
     """The kernel kept receive softirqs from the tracer."""
 
@@ -2773,6 +2779,12 @@ class NoiseCauseSteal(TypedDict):
     """The hypervisor took CPU time away."""
 
     what: Literal['steal']
+
+
+class NoiseCauseThrottled(TypedDict):
+    """The CPU quota of a control group stopped capbench."""
+
+    what: Literal['throttled']
 
 
 class NoiseCauseForeignLoad(TypedDict):
@@ -5210,6 +5222,8 @@ class Disturbers(TypedDict):
     """Threads in the second reading."""
     throttled: NotRequired[Throttled]
     """How often the CPU quota of a control group stopped capbench. Absent if it has none."""
+    window_begin_ns: NotRequired[int]
+    """When the first reading began, in nanoseconds of CLOCK_MONOTONIC, by which logs of the host find the trial. 0 in files of versions that did not write it."""
     window_ns: int
     """Time between the readings in nanoseconds of CLOCK_MONOTONIC: the reference of the processes' shares."""
 
@@ -7898,7 +7912,7 @@ class Ranked(TypedDict):
     cost: NotRequired[Cost]
     """CPU time per packet at the equal load; absent if it was not measured there."""
     disturbed: int
-    """How many of them the host disturbed."""
+    """How many of them noise may have changed."""
     limited_by: NotRequired[Limit]
     """What limits it without loss; the generator if no load showed its own limit."""
     lossless: Sustained
@@ -8561,6 +8575,8 @@ class FactCaveatNoisyTrials(TypedDict):
     noisy_trials: int
     """Noisy trials, for any cause."""
     what: Literal['noisy_trials']
+    with_cause: int
+    """Those with that cause."""
 
 
 class FactCaveatNoisySegments(TypedDict):
@@ -8635,7 +8651,7 @@ class NoiseEarlier(TypedDict):
     what: Literal['earlier']
 
 
-Noise: TypeAlias = NoiseGeneratorsAbsent | NoiseKernelElsewhere | NoiseLeftInTransmitRing | NoiseKernelWorkInApplicationTime | NoiseUnevenStart | NoiseSlowCpu | NoiseSharedCore | NoiseLoweredClock | NoiseStall | NoiseForeignLoad | NoiseForeignLoadOnSharedCpu | NoisePaused | NoiseSuspend | NoiseClockSpeed | NoiseClockSet | NoiseKeptBack | NoiseSteal | NoiseMissedByTracer | NoiseConnectionLost | NoiseForeignFramesSent | NoiseGeneratorWarning | NoiseProgramIgnoresOption | NoiseProgramStillBusy | NoiseProgramStoppedLate | NoiseProgramUnusualEnd | NoiseProgramLeftProcesses | NoiseProgramNotReported | NoiseProgramCapturedUnlikeFile | NoiseProgramDroppedUnlikeReceived | NoiseProgramMoreThanThereWere | NoiseProgramLastRecordCut | NoiseProgramMissingAtEnd | NoiseShortfall | NoiseInvalid | NoiseEarlier
+Noise: TypeAlias = NoiseGeneratorsAbsent | NoiseKernelElsewhere | NoiseLeftInTransmitRing | NoiseKernelWorkInApplicationTime | NoiseUnevenStart | NoiseSlowCpu | NoiseSharedCore | NoiseLoweredClock | NoiseStall | NoiseForeignLoad | NoiseForeignLoadOnSharedCpu | NoisePaused | NoiseSuspend | NoiseClockSpeed | NoiseClockSet | NoiseKeptBack | NoiseSteal | NoiseThrottled | NoiseMissedByTracer | NoiseConnectionLost | NoiseForeignFramesSent | NoiseGeneratorWarning | NoiseProgramIgnoresOption | NoiseProgramStillBusy | NoiseProgramStoppedLate | NoiseProgramUnusualEnd | NoiseProgramLeftProcesses | NoiseProgramNotReported | NoiseProgramCapturedUnlikeFile | NoiseProgramDroppedUnlikeReceived | NoiseProgramMoreThanThereWere | NoiseProgramLastRecordCut | NoiseProgramMissingAtEnd | NoiseShortfall | NoiseInvalid | NoiseEarlier
 """A reason for care with a trial, in the order in which reports list them."""
 
 
@@ -8647,7 +8663,7 @@ class NoiseCauseOther(TypedDict):
     what: Literal['other']
 
 
-NoiseCause: TypeAlias = NoiseCauseSlowCpu | NoiseCauseSharedCore | NoiseCauseLoweredClock | NoiseCauseMissedByTracer | NoiseCauseSteal | NoiseCauseForeignLoad | NoiseCauseStall | NoiseCauseClock | NoiseCauseSuspend | NoiseCauseKernelElsewhere | NoiseCauseOther
+NoiseCause: TypeAlias = NoiseCauseSlowCpu | NoiseCauseSharedCore | NoiseCauseLoweredClock | NoiseCauseMissedByTracer | NoiseCauseSteal | NoiseCauseThrottled | NoiseCauseForeignLoad | NoiseCauseStall | NoiseCauseClock | NoiseCauseSuspend | NoiseCauseKernelElsewhere | NoiseCauseOther
 """What made trials noisy."""
 
 

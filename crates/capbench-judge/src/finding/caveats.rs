@@ -26,6 +26,8 @@ pub enum Caveat {
         cause: NoiseCause,
         /// Noisy trials, for any cause.
         noisy_trials: u32,
+        /// Those with that cause.
+        with_cause: u32,
         /// Trials of the run.
         all_trials: u32,
         /// Whether rates can be higher without that cause.
@@ -149,8 +151,11 @@ fn noisy_trials(trials: &[TrialResult]) -> Option<Found> {
     let reasons = noisy.iter().flat_map(|trial| &trial.noise.reasons);
     let by_cause = by_key(reasons, |reason| NoiseCause::from(*reason));
     let (cause, reasons) = by_cause.into_iter().max_by_key(|(_, reasons)| reasons.len())?;
+    let has_cause =
+        |trial: &&&TrialResult| trial.noise.reasons.iter().any(|one| NoiseCause::from(one) == cause);
     let caveat = Caveat::NoisyTrials {
         lowers_rates: reasons.iter().all(|reason| reason.takes_cpu_time()),
+        with_cause: noisy.iter().filter(has_cause).count() as u32,
         cause,
         noisy_trials: noisy.len() as u32,
         all_trials: trials.len() as u32,

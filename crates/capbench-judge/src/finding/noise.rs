@@ -17,6 +17,8 @@ pub enum NoiseCause {
     MissedByTracer,
     /// The hypervisor took CPU time away.
     Steal,
+    /// The CPU quota of a control group stopped capbench.
+    Throttled,
     /// Other work ran on the CPUs of the trial.
     ForeignLoad,
     /// A CPU stalled.
@@ -43,6 +45,7 @@ impl From<&Noise> for NoiseCause {
             Noise::LoweredClock => Self::LoweredClock,
             Noise::MissedByTracer => Self::MissedByTracer,
             Noise::Steal => Self::Steal,
+            Noise::Throttled => Self::Throttled,
             Noise::ForeignLoad => Self::ForeignLoad,
             Noise::Stall => Self::Stall,
             Noise::ClockSet | Noise::ClockSpeed => Self::Clock,

@@ -4,11 +4,15 @@
 use capbench_model::saved::SavedMethod;
 
 use super::turns::{BelowBy, RelationToFirst, Turns};
-use super::{Because, Certainty, Conclusion, Question, Ranked, Ranking};
+use super::{Because, Certainty, Conclusion, Question, Ranked, Ranking, SustainedStatus};
 
 impl Ranking {
     /// Orders the methods by trials in turns, and concludes by them. A method without a place in them keeps its place behind the others.
     pub(super) fn decide_by(&mut self, question: Question, turns: Turns) {
+        if self.answers_the_load(question, &turns) {
+            self.turns = Some(turns);
+            return;
+        }
         if turns.judged_rounds > 0 {
             self.order_by(&turns);
             self.conclusion = self.concluded_by(question, &turns);
@@ -19,6 +23,19 @@ impl Ranking {
             self.guess_by(question, &turns);
         }
         self.turns = Some(turns);
+    }
+
+    /// Whether a method sustains the load that was asked for, and the first one in turns, which may cost less, does not. The question is
+    /// which is the cheapest of those that sustain it, and rates answer it.
+    fn answers_the_load(&self, question: Question, turns: &Turns) -> bool {
+        let is_sustained = self.methods.iter().any(|ranked| ranked.lossless.lower_pps.is_some());
+        is_sustained && self.falls_short(question, &turns.methods[0].method)
+    }
+
+    /// Whether a method did not sustain the load that was asked for.
+    fn falls_short(&self, question: Question, method: &SavedMethod) -> bool {
+        matches!(question, Question::CheapestAt { .. })
+            && self.find(method).is_some_and(|ranked| ranked.lossless.status == SustainedStatus::NotReached)
     }
 
     /// What is first in a few rounds is a better guess than what rates name that are not certain, and than none: on a busy host rates are
@@ -79,6 +96,8 @@ impl Ranking {
         let first = turns.methods[0].method.clone();
         match (&self.conclusion, question) {
             (Conclusion::NoneLossless { .. }, Question::CheapestAt { .. }) => self.none_lossless_by(turns),
+            // What others sustain is unknown.
+            _ if self.falls_short(question, &first) => self.none_lossless_by(turns),
             (Conclusion::NotSent { .. }, Question::CheapestAt { .. }) => self.conclusion.clone(),
             (Conclusion::Nothing, Question::CheapestAt { .. }) if !turns.name_the_best() => {
                 Conclusion::Nothing

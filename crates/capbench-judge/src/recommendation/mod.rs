@@ -127,7 +127,7 @@ pub struct Ranked {
     pub lost_at: Option<Place>,
     /// Number of trials that support these figures.
     pub trials: u32,
-    /// How many of them the host disturbed.
+    /// How many of them noise may have changed.
     pub disturbed: u32,
 }
 

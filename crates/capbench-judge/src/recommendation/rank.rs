@@ -1,6 +1,6 @@
 //! The order of the methods of one set-up, what is certain about it, and which method to use while it is not.
 
-use crate::disturbed::are_disturbed;
+use crate::disturbed::{are_disturbed, is_noisy};
 use crate::limit::Limit;
 use crate::sustained::is_rate_sent;
 use crate::thresholds::{
@@ -96,8 +96,7 @@ fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
         lossless,
         cost: equal_load_pps.and_then(|pps| Cost::at(entrant, pps)),
         trials: entrant.trials.len() as u32,
-        disturbed: entrant.trials.iter().filter(|trial| !trial.disturbance.reasons().is_empty()).count()
-            as u32,
+        disturbed: entrant.trials.iter().filter(|trial| is_noisy(trial)).count() as u32,
     }
 }
 

@@ -35,6 +35,13 @@ pub struct Reproduction {
     pub trials: Vec<u32>,
 }
 
+impl Reproduction {
+    /// Whether its trials show of a claim that it holds here, or that it does not.
+    pub fn decides_a_claim(&self) -> bool {
+        self.findings.iter().any(|claim| matches!(claim.answer, Answer::Holds | Answer::Changed))
+    }
+}
+
 /// The conditions of the trials of a reproduction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialConditions {

@@ -52,10 +52,10 @@ impl<'r> SizeAxis<'r> {
         Some(Self { labels, varied })
     }
 
-    /// The position of a size.
-    fn at(&self, label: &SizeLabel) -> f64 {
-        let index = self.labels.iter().position(|known| *known == label).unwrap_or(0);
-        self.varied.positions[index]
+    /// The position of a size; `None` if it is no size of the chart.
+    fn at(&self, label: &SizeLabel) -> Option<f64> {
+        let index = self.labels.iter().position(|known| *known == label)?;
+        Some(self.varied.positions[index])
     }
 }
 
@@ -67,15 +67,15 @@ fn octets(label: &SizeLabel) -> Option<f64> {
     }
 }
 
-/// The line rate of each size, if the link has one; `at` is the position of a size.
+/// The line rate of each size, if the link has one; `at` is the position of a size in the chart.
 pub(super) fn line_rate<'r>(
     trials: impl IntoIterator<Item = &'r TrialResult>,
-    at: impl Fn(&SizeLabel) -> f64,
+    at: impl Fn(&SizeLabel) -> Option<f64>,
 ) -> Option<Mark> {
     let mut curve = Vec::new();
     for trial in trials {
-        if let Some(rate) = trial.line_rate_pps {
-            curve.push([at(&trial.profile.frame_size), rate]);
+        if let Some((position, rate)) = at(&trial.profile.frame_size).zip(trial.line_rate_pps) {
+            curve.push([position, rate]);
         }
     }
     if curve.is_empty() {
@@ -121,7 +121,7 @@ fn chart_over_sizes<'r, T: Copy>(
         let mut points = Vec::new();
         for (size, values) in by_key(values, |value| value.size) {
             let values: Vec<T> = values.iter().map(|value| value.value).collect();
-            points.push(point(sizes.at(size), &values));
+            points.extend(sizes.at(size).map(|position| point(position, &values)));
         }
         let name = if common.is_some() { method.clone() } else { format!("{method}, {placement_and_work}") };
         lines.push(series(name, Role::Method, points));

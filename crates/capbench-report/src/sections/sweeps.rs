@@ -196,7 +196,7 @@ impl Drawn<'_> {
             Some(Analysis::LineRates) if !varied.is_named() => {
                 let readings = group.lines.iter().flat_map(|line| &line.readings);
                 let trials = readings.flat_map(|reading| trials.sound(&reading.trials));
-                let rate = line_rate(trials, |label| label.to_string().parse().unwrap_or(0.0));
+                let rate = line_rate(trials, |label| label.to_string().parse().ok());
                 self.figure(&READ_RATE).noting([READ]).marking(rate)
             }
             // Over members.

@@ -34,10 +34,14 @@ const MAY_HAVE_CHANGED: &str = "Noise may have changed";
 /// The text of a caveat.
 pub(super) fn words(caveat: &Caveat) -> String {
     match caveat {
-        Caveat::NoisyTrials { cause, noisy_trials, all_trials, lowers_rates } => {
+        Caveat::NoisyTrials { cause, noisy_trials, with_cause, all_trials, lowers_rates } => {
             let trials = many((*all_trials).into(), "trial", "trials");
+            let of_them = match with_cause == noisy_trials {
+                true => String::new(),
+                false => format!("in {with_cause} of them "),
+            };
             let advice = if *lowers_rates { " On a quiet host, rates can be higher." } else { "" };
-            format!("{MAY_HAVE_CHANGED} {noisy_trials} of {trials}: {}.{advice}", cause_words(cause))
+            format!("{MAY_HAVE_CHANGED} {noisy_trials} of {trials}: {of_them}{}.{advice}", cause_words(cause))
         }
         Caveat::NoisySegments { cause, noisy_segments, all_segments } => {
             let segments = many(*all_segments, "segment", "segments");
@@ -80,6 +84,7 @@ fn cause_words(cause: &NoiseCause) -> String {
             "the tracer missed some receive work of the kernel, so the kernel's CPU time is too low"
         }
         NoiseCause::Steal => "the hypervisor took CPU time away",
+        NoiseCause::Throttled => "the CPU quota of its control group stopped capbench",
         NoiseCause::ForeignLoad => "other work ran on their CPUs",
         NoiseCause::Stall => "a CPU stalled",
         NoiseCause::Clock => "the host's clock was changed",
@@ -143,7 +148,8 @@ mod tests {
 
     /// The line about this number of noisy trials among 42, whose noise does not lower rates.
     fn noisy_trials(noisy_trials: u32, cause: NoiseCause) -> String {
-        words(&Caveat::NoisyTrials { cause, noisy_trials, all_trials: 42, lowers_rates: false })
+        let with_cause = noisy_trials;
+        words(&Caveat::NoisyTrials { cause, noisy_trials, with_cause, all_trials: 42, lowers_rates: false })
     }
 
     #[test]
@@ -151,12 +157,13 @@ mod tests {
         let slow = Caveat::NoisyTrials {
             cause: NoiseCause::SlowCpu,
             noisy_trials: 25,
+            with_cause: 20,
             all_trials: 42,
             lowers_rates: true,
         };
         assert_eq!(
             words(&slow),
-            "Noise may have changed 25 of 42 trials: a CPU ran slower than its best (shared core or lowered clock). On a quiet host, rates can \
+            "Noise may have changed 25 of 42 trials: in 20 of them a CPU ran slower than its best (shared core or lowered clock). On a quiet host, rates can \
              be higher."
         );
         assert_eq!(

@@ -42,6 +42,7 @@ pub fn words(noise: &Noise) -> String {
             "the hypervisor kept back or dropped {packets} packets, of this trial or of the host ({counter})"
         ),
         Noise::Steal => "the hypervisor took CPU time away while it ran (steal)".into(),
+        Noise::Throttled => "the CPU quota of its control group stopped capbench while it ran".into(),
         Noise::MissedByTracer => {
             "the kernel kept some receive softirqs of its CPU from the tracer (kernel.softirqs_net_rx less \
              kernel.net_rx_runs), so that the kernel's time is too low, and drops in them were not seen"

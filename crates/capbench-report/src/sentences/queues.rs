@@ -39,7 +39,8 @@ pub fn queue_words(finding: &QueueFinding) -> String {
                 .into()
         }
         QueueFinding::UnknownInterrupts { queues } => {
-            format!("the CPUs of the interrupts of queues {} are unknown", listed(queues))
+            let word = if queues.len() == 1 { "queue" } else { "queues" };
+            format!("the CPUs of the interrupts of {word} {} are unknown", listed(queues))
         }
     }
 }
@@ -94,7 +95,7 @@ mod tests {
             ),
             (
                 QueueFinding::UnknownInterrupts { queues: vec![7] },
-                "the CPUs of the interrupts of queues 7 are unknown",
+                "the CPUs of the interrupts of queue 7 are unknown",
             ),
         ] {
             assert_eq!(queue_words(&finding), words);

@@ -841,6 +841,7 @@ fn noise_is_one_line_about_its_most_frequent_cause() {
     let slow_cpu = Caveat::NoisyTrials {
         cause: NoiseCause::SlowCpu,
         noisy_trials: 4,
+        with_cause: 4,
         all_trials: 6,
         lowers_rates: true,
     };

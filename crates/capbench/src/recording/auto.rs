@@ -7,7 +7,8 @@ use std::path::Path;
 
 use capbench_capture::methods;
 use capbench_host::environment;
-use capbench_judge::recommendation::{CertainChoice, Ranking, Recommendation};
+use capbench_judge::recommendation::{CertainChoice, Question, Ranking, Recommendation};
+use capbench_model::figures::grouped;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::saved::SavedMethod;
 
@@ -50,10 +51,19 @@ fn choose_from(folder: &Path) -> Result<(MethodSpec, String), String> {
     }
     match method {
         Some(method) => {
-            let origin = origin(&certain, &method, &time);
+            let bench = format!("{time}{}", asked_words(saved.recommended.question));
+            let origin = origin(&certain, &method, &bench);
             Ok((method, format!("{origin}{reasons}")))
         }
         None => Err(format!("the bench of {time} recommends no method to record by{reasons}")),
+    }
+}
+
+/// What the bench was asked for, if not for the highest rate: another method may be best at another load.
+fn asked_words(question: Question) -> String {
+    match question {
+        Question::HighestRate => String::new(),
+        Question::CheapestAt { pps } => format!(" at {} packets/s", grouped(pps)),
     }
 }
 

@@ -11,9 +11,12 @@ pub use capbench_judge::comparison::{Comparison, Thresholds};
 pub use capbench_judge::finding::bench::{
     BenchFinding, BenchVerdict, ComparedTime, MethodsInTurns, NsRange, Rivals, SustainedRate, WorseMethod,
 };
+pub use capbench_judge::finding::caveats::Caveat;
 pub use capbench_judge::finding::comparison::{
     ComparedMethods, ComparisonFinding, ComparisonOutcome, FigureCounts,
 };
+pub use capbench_judge::finding::disturbers::{CpuUse, Disturber};
+pub use capbench_judge::finding::noise::NoiseCause;
 pub use capbench_judge::finding::search::{
     FoundLoad, GoalFact, LimitOfMethods, LowestLoad, MethodLoad, SearchAnswer, SearchFinding,
     SetUp as SearchedSetUp, SustainedLoads,

@@ -1,7 +1,7 @@
 use std::os::unix::fs::symlink;
 
 use capbench_model::disturbers::{CpuUser, Hidden};
-use capbench_sys::host::CpuId;
+use capbench_sys::host::{CpuId, clock};
 use capbench_testing::Scratch;
 
 use super::ProcessReading;
@@ -166,9 +166,11 @@ fn what_cannot_be_seen_is_stated() {
 
 #[test]
 fn this_host_can_be_read() {
+    let before_ns = clock::monotonic_ns();
     let reading = ProcessReading::now();
     assert!(reading.threads.keys().any(|thread| thread.pid == std::process::id()), "{:?}", reading.hidden);
     let all = reading.since(&reading, &[]);
+    assert!((before_ns..=clock::monotonic_ns()).contains(&all.window_begin_ns), "{all:?}");
     assert!(
         all.threads > 0 && all.reading_ns == 2 * reading.took_ns() && all.processes.is_empty(),
         "{all:?}"

@@ -34,6 +34,20 @@ pub struct Contradiction {
 }
 
 impl Contradiction {
+    /// The first throughput, by the first goals of searches, at or below which other trials lost frames, with its search.
+    pub fn of_searches<'s>(
+        searches: &'s [SearchOutcome],
+        trials: &[TrialResult],
+    ) -> Option<(&'s SearchOutcome, Self)> {
+        for search in searches {
+            let Some(goal) = search.goals.first() else { continue };
+            if let Some(contradiction) = Self::find(search, goal, trials) {
+                return Some((search, contradiction));
+            }
+        }
+        None
+    }
+
     /// The trial of another test that lost the largest share, of those at loads up to what the search found to be lossless. A loss that the
     /// disturbances of its trial explain contradicts nothing. `None` if there is no such trial, or if the search found no such load.
     pub fn find(search: &SearchOutcome, goal: &GoalResult, trials: &[TrialResult]) -> Option<Self> {
@@ -216,15 +230,10 @@ fn found(answer: Rfc2544Answer, trials: Vec<u32>) -> Found {
 
 /// The first throughput at or below which other trials lost frames.
 fn not_repeatable(searches: &[SearchOutcome], trials: &[TrialResult]) -> Option<Found> {
-    for search in searches {
-        let Some(goal) = search.goals.first() else { continue };
-        if let Some(contradiction) = Contradiction::find(search, goal, trials) {
-            let trials = contradiction.trials.clone();
-            let set_up = SetUp::of_search(search);
-            return Some(found(Rfc2544Answer::NotRepeatable { set_up, contradiction }, trials));
-        }
-    }
-    None
+    let (search, contradiction) = Contradiction::of_searches(searches, trials)?;
+    let trials = contradiction.trials.clone();
+    let set_up = SetUp::of_search(search);
+    Some(found(Rfc2544Answer::NotRepeatable { set_up, contradiction }, trials))
 }
 
 /// The throughput of each set-up, by the first goal of its search.

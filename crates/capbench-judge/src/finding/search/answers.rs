@@ -195,20 +195,25 @@ impl FoundLoad {
                 without,
                 is_end_open: ranking::is_end_open(results.iter().map(|(_, goal)| *goal)),
             },
-            None => Self::highest_clean(results),
+            None => Self::clean_in_all(results),
         }
     }
 
-    /// What searches without a lower bound found: the highest load that one of them knows to be clean.
-    fn highest_clean(results: &[(&SearchOutcome, &GoalResult)]) -> Self {
-        let mut highest = Self::of_goal(results[0].1);
+    /// What searches without a lower bound found: the load up to which none of them lost a frame. Those that decided nothing contradict no
+    /// load.
+    fn clean_in_all(results: &[(&SearchOutcome, &GoalResult)]) -> Self {
+        let mut lowest = Self::of_goal(results[0].1);
         for (search, goal) in results {
             let found = Self::of_goal(goal).or_clean(&search.numbers.strict_lossless, goal);
-            if found.sustained_pps() > highest.sustained_pps() {
-                highest = found;
+            let is_first = matches!(lowest, Self::Undecided { .. });
+            if is_first
+                || (!matches!(found, Self::Undecided { .. })
+                    && found.sustained_pps() < lowest.sustained_pps())
+            {
+                lowest = found;
             }
         }
-        highest
+        lowest
     }
 
     /// A load that is known to be clean is a bound where the search found none.
@@ -568,11 +573,16 @@ mod tests {
     }
 
     #[test]
-    fn searches_without_a_bound_have_the_highest_load_that_is_known_to_be_clean() {
+    fn searches_without_a_bound_have_the_load_that_is_clean_in_all_that_show_one() {
+        let load_of = |searches: &[SearchOutcome]| sustained(searches).unwrap().methods[0].load.clone();
         let mut searches = [1, 2, 3].map(|nth| search(nth, Status::Irregular, None, &[]));
         searches[1].numbers.strict_lossless.pps = Some(8e4);
-        let load = &sustained(&searches).unwrap().methods[0].load;
-        assert!(matches!(load, FoundLoad::Clean { pps: 8e4, .. }), "{load:?}");
+        assert!(matches!(load_of(&searches), FoundLoad::Clean { pps: 8e4, .. }), "one shows a load");
+        searches[2].numbers.strict_lossless.pps = Some(6e4);
+        assert!(
+            matches!(load_of(&searches), FoundLoad::Clean { pps: 6e4, .. }),
+            "what another one lost is no clean load"
+        );
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn losses_sentence(losses: &LossesOfGenerators) -> String {
             }
             if lost.len() > NAMED_GENERATORS {
                 let unnamed = (lost.len() - NAMED_GENERATORS) as u64;
-                parts.push(format!("{} more", many(unnamed, "generator", "generators")));
+                parts.push(many(unnamed, "more generator", "more generators"));
             }
             format!("Lost frames by generator: {}.", parts.join(", "))
         }
@@ -72,7 +72,7 @@ mod tests {
             words(2, None, &LossesOfGenerators::None),
             "2 generators sent together. None of them lost a frame."
         );
-        assert!(words(5, None, &by_generator(5)).ends_with("gen3/eth1 1,198, 2 generators more."));
+        assert!(words(5, None, &by_generator(5)).ends_with("gen3/eth1 1,198, 2 more generators."));
         assert!(words(2, None, &LossesOfGenerators::Unknown).contains("is unknown"));
     }
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use capbench_host::environment;
 use capbench_judge::recommendation::turns::{BelowBy, InTurns, Multiple, RelationToFirst, Turns};
-use capbench_judge::recommendation::{Certainty, Conclusion, Recommendation, SustainedStatus, recommend};
+use capbench_judge::recommendation::{
+    Certainty, Conclusion, Question, Recommendation, SustainedStatus, recommend,
+};
 use capbench_model::disturbance::CpuDisturbance;
 use capbench_plan::for_tests::{Collected, searching_bench_plan};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
@@ -168,6 +170,11 @@ fn a_bench_is_remembered_in_the_folder_of_its_user() {
     let (method, why) = choose_from(&scratch.path().join("capbench")).unwrap();
     assert_eq!(method.to_string(), "packet-v2");
     assert!(why.starts_with("recommended by the bench of 2023-11-14T22:13:20Z"), "{why}");
+    let mut at_load = bench(&["packet-v2", "recv"]);
+    at_load.recommended.as_mut().unwrap().question = Question::CheapestAt { pps: 20_000.0 };
+    save_in(&scratch, &at_load);
+    let (_, why) = choose_from(&scratch.path().join("capbench")).unwrap();
+    assert!(why.ends_with("T22:13:20Z at 20,000 packets/s"), "{why}");
     let empty = Scratch::new();
     let folder = empty.path().join("capbench");
     let why = format!("no bench with a certain answer is saved in {}", folder.display());

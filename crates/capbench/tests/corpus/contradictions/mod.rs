@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `limits` | what limited trials |
 //! | `searches` | what searches sustain, and their limits |
+//! | `caveats` | how many trials noise may have changed, and which processes used their CPUs |
 //! | `benches` | the rate of the named method, its rivals, costs, and commands that decide |
 //! | `turns` | which methods are worse in turns, by how much, and which are equal |
 //! | `sweeps` | points at which methods keep up, what stops more members |
@@ -12,6 +13,7 @@
 //! | `transcribed` | facts of earlier versions that their trials contradict: each is found |
 
 mod benches;
+mod caveats;
 mod comparisons;
 mod limits;
 mod searches;
@@ -43,6 +45,7 @@ fn in_fact(fact: &Fact, finding: &Finding, results: &Results) -> Vec<String> {
         Fact::SweepAnswer(answer) => sweeps::in_answer(answer, finding, results),
         Fact::Sweep(found) => sweeps::in_finding(found, results),
         Fact::Comparison(found) => comparisons::in_finding(found, results),
+        Fact::Caveat(caveat) => caveats::in_caveat(caveat, finding, results),
         _ => Vec::new(),
     }
 }

@@ -108,7 +108,14 @@ fn against_load(method: &MethodLoad, loads: &SustainedLoads, results: &Results) 
         return is_open.then(|| format!("nothing is said of {name}, but {clean_pps} packets/s had no loss"));
     }
     if lower_pps.is_empty() {
-        return None;
+        let FoundLoad::Clean { pps, .. } = method.load else { return None };
+        let is_clean_in_all =
+            searches.iter().all(|(search, goal)| match search.numbers.strict_lossless.pps {
+                Some(clean_pps) => clean_pps >= pps,
+                None => matches!(FoundLoad::of_goal(goal), FoundLoad::Undecided { .. }),
+            });
+        return (!is_clean_in_all)
+            .then(|| format!("{name} is said to be clean up to {pps}, and a search lost frames"));
     }
     let searched = searches.len();
     let median = median(lower_pps);
