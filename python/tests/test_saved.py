@@ -108,9 +108,17 @@ def test_a_row_of_a_ranking_has_what_turns_show_of_its_method(saved: Path) -> No
     assert (first["relation"], first["is_decided"], first["relative_cost"]) == ("first", False, None)
     assert (first["captured_ratio"], first["captured_ratio_low"]) == (0.9, 0.8)
     assert (recv["relation"], recv["below_by"], recv["is_decided"], recv["below"]) == ("below", "cost", True, "certain")
+    assert (recv["may_be_better"], recv["asked_pps"]) == (None, None)
     assert (recv["relative_cost"], recv["relative_cost_low"], recv["relative_captured"]) == (3.0, 2.5, None)
     assert (count["turns_load_pps"], count["is_decided"], count["captured_ratio"]) == (None, None, None)
     assert run.to_polars("rankings")["turns_load_pps"].to_list() == [1e6, 1e6, None]
+    # What is open may be better, or only as good.
+    turns["methods"][1]["relation"] = {"is": "open", "may_be_better": True}
+    results["recommended"]["question"] = {"what": "cheapest_at", "pps": 2e4}
+    (saved / "results.json").write_text(json.dumps(results))
+    recv = capbench.read_run(saved).rankings[1]
+    assert (recv["may_be_better"], recv["below_by"], recv["asked_pps"]) == (True, None, 2e4)
+    turns["methods"][1]["relation"] = below
     # Too few rounds show nothing.
     turns["judged_rounds"] = 0
     (saved / "results.json").write_text(json.dumps(results))

@@ -15,6 +15,7 @@ from capbench.results import (
     GoalResult,
     InTurns,
     Multiple,
+    Question,
     Ranked,
     Ranking,
     Results,
@@ -100,15 +101,19 @@ class RankingRow(TypedDict):
     certainty: str | None
     lossless_lower_pps: float | None
     lossless_upper_pps: float | None
+    #: The load that was asked for; `None` if it was the highest rate.
+    asked_pps: float | None
     #: Whether it is known how the method compares with the first one; of the first, that no other one is better.
     is_decided: bool | None
     turns_load_pps: float | None
     turns_rounds: int | None
     #: `first`, `equal`, `below` or `open`.
     relation: str | None
-    #: The figure by which it is worse: `loss` or `cost`.
+    #: The figure by which it is worse: `loss`, `cost` or `application_cost`.
     below_by: str | None
-    #: Share of the intended frames that it captured, with its interval.
+    #: Whether it may be better than the first one; `None` if the relation is known.
+    may_be_better: bool | None
+    #: Share of the frames that it was sent and captured, with its interval; of the intended ones where it can slow the generator.
     captured_ratio: float | None
     captured_ratio_low: float | None
     captured_ratio_high: float | None
@@ -128,11 +133,11 @@ def rankings(results: Results) -> list[RankingRow]:
     recommended = results.get("recommended")
     for ranking in recommended["rankings"] if recommended else []:
         for place, ranked in enumerate(ranking["methods"], start=1):
-            rows.append(_ranking_row(ranking, place, ranked))
+            rows.append(_ranking_row(recommended["question"], ranking, place, ranked))
     return rows
 
 
-def _ranking_row(ranking: Ranking, place: int, ranked: Ranked) -> RankingRow:
+def _ranking_row(question: Question, ranking: Ranking, place: int, ranked: Ranked) -> RankingRow:
     turns = ranking.get("turns")
     found = _in_turns(turns, ranked["method"])
     captured = found.get("captured") if found else None
@@ -153,11 +158,13 @@ def _ranking_row(ranking: Ranking, place: int, ranked: Ranked) -> RankingRow:
         certainty=conclusion["certainty"] if conclusion["answer"] == "use" else None,
         lossless_lower_pps=ranked["lossless"].get("lower_pps"),
         lossless_upper_pps=ranked["lossless"].get("upper_pps"),
+        asked_pps=question["pps"] if question["what"] == "cheapest_at" else None,
         is_decided=found.get("is_decided") if found else None,
         turns_load_pps=turns["load_pps"] if turns and found else None,
         turns_rounds=found["rounds"] if found else None,
         relation=relation["is"] if relation else None,
         below_by=relation["by"] if relation and relation["is"] == "below" else None,
+        may_be_better=relation["may_be_better"] if relation and relation["is"] == "open" else None,
         captured_ratio=captured["median"] if captured else None,
         captured_ratio_low=captured.get("low") if captured else None,
         captured_ratio_high=captured.get("high") if captured else None,

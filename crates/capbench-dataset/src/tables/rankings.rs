@@ -1,7 +1,7 @@
 //! `rankings`: a row is a method of a ranking. A bench has a ranking for each set-up.
 
 use capbench_judge::recommendation::turns::{BelowBy, InTurns, Multiple, RelationToFirst, Turns};
-use capbench_judge::recommendation::{Conclusion, Ranked, Ranking};
+use capbench_judge::recommendation::{Conclusion, Question, Ranked, Ranking};
 use capbench_results::column::Column;
 
 use super::{ExportedRun, word};
@@ -100,6 +100,14 @@ pub fn columns<'r>() -> Vec<Rankings<'r>> {
             "`recommended.rankings[].methods[].lossless.upper_pps`",
             |row| row.ranked.lossless.upper_pps,
         ),
+        Rankings::number(
+            "asked_pps",
+            "`recommended.question.pps`: the load that was asked for; NULL if it was the highest rate",
+            |row| match row.run.results.recommended.as_ref()?.question {
+                Question::CheapestAt { pps } => Some(pps),
+                Question::HighestRate => None,
+            },
+        ),
     ];
     columns.extend(of_turns());
     columns
@@ -127,6 +135,14 @@ fn of_turns<'r>() -> Vec<Rankings<'r>> {
             "below_by",
             "`recommended.rankings[].turns.methods[].relation.by`: the figure by which it is worse",
             |row| below_by(row.in_turns()?.relation).and_then(word),
+        ),
+        Rankings::flag(
+            "may_be_better",
+            "`recommended.rankings[].turns.methods[].relation.may_be_better`: whether it may be better than the first; NULL if the relation is known",
+            |row| match row.in_turns()?.relation {
+                RelationToFirst::Open { may_be_better } => Some(may_be_better),
+                RelationToFirst::First | RelationToFirst::Equal | RelationToFirst::Below { .. } => None,
+            },
         ),
         Rankings::number(
             "captured_ratio",

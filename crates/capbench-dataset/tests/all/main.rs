@@ -199,6 +199,7 @@ fn a_ranking_has_a_row_for_each_method_with_what_turns_show_of_it() {
     assert_eq!((first.number("relative_cost"), first.number("relative_captured")), (None, None));
     assert_eq!((recv.text("relation"), recv.text("below_by")), (Some("below"), Some("cost")));
     assert_eq!((recv.flag("is_decided"), recv.text("below")), (Some(true), Some("certain")));
+    assert_eq!((recv.flag("may_be_better"), recv.number("asked_pps")), (None, None));
     let turns = results.recommended.as_ref().unwrap().rankings[0].turns.as_ref().unwrap();
     assert_eq!(first.number("turns_load_pps"), Some(turns.load_pps));
     for (row, in_turns) in rows.iter().zip(&turns.methods) {

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use capbench_model::members::Members;
 use capbench_model::trial::{Phase, TrialResult};
 
-use super::{Entrant, Sustained, SustainedStatus};
+use super::{Entrant, Sustained, SustainedStatus, is_short};
 use crate::search::{GoalResult, Status};
 use crate::sustained::moments::is_of_one_moment;
 use crate::sustained::repeats::{class_of_repeats, is_unrepeated};
@@ -19,6 +19,27 @@ use crate::thresholds::{ASSUMED_PRECISION, COARSEST_PRECISION, EQUAL_MAXIMUM_LOA
 impl Sustained {
     /// The highest load with a loss of up to `loss_ratio`.
     pub(super) fn from_entrant(entrant: &Entrant<'_>, loss_ratio: f64) -> Self {
+        let known = Self::by_long_trials(entrant, loss_ratio);
+        if known.lower_pps.is_some() || entrant.trials.is_empty() {
+            return known;
+        }
+        // Noise left no bound, though it was tried.
+        let Some(Rounds { pps, trials }) = Rounds::without_loss(entrant) else { return known };
+        if known.at_most_pps.is_some_and(|most| most <= pps) {
+            return known;
+        }
+        KnownLoads {
+            status: status_with_upper_bound(known.at_most_pps.is_some(), Some(pps)),
+            lower_pps: Some(pps),
+            upper_pps: known.upper_pps.filter(|upper| *upper > pps),
+            at_most_pps: known.at_most_pps,
+            trials,
+        }
+        .sustained()
+    }
+
+    /// The same by searches, and by trials that are longer than those in turns.
+    fn by_long_trials(entrant: &Entrant<'_>, loss_ratio: f64) -> Self {
         let trials = &entrant.trials;
         if trials.is_empty() {
             return KnownLoads::NONE.sustained();
@@ -100,6 +121,27 @@ fn by_searches(entrant: &Entrant<'_>, tried: &Tried<'_>, loss_ratio: f64) -> Opt
         }
     }
     best
+}
+
+/// Rounds at the load at which costs are compared: together they are as long as a trial of a search.
+struct Rounds {
+    /// The least load that was offered, frames per second.
+    pps: f64,
+    trials: Vec<u32>,
+}
+
+impl Rounds {
+    /// `None` unless the method captured most of them in full, and noise explains the others.
+    fn without_loss(entrant: &Entrant<'_>) -> Option<Self> {
+        let mut rounds = entrant.for_costs.clone();
+        rounds.retain(|trial| trial.phase == Phase::CommonLoad && is_short(trial));
+        let (held, failed): (Vec<_>, Vec<_>) = rounds.into_iter().partition(|trial| misses_up_to(trial, 0.0));
+        if held.len() <= failed.len() || failed.iter().any(|trial| is_of_method(trial)) {
+            return None;
+        }
+        let pps = held.iter().map(|trial| trial.offered_pps).reduce(f64::min)?;
+        Some(Self { pps, trials: held.iter().map(|trial| trial.number).collect() })
+    }
 }
 
 /// The precision of a search for bounds of this width: a search that ended early is only as precise as its bounds.
@@ -388,6 +430,52 @@ mod tests {
     fn with_open_search(trials: &[TrialResult]) -> Sustained {
         let bounds = Bounds { lower_pps: Some(9_077.0), upper_pps: None, trials: vec![2] };
         lossless(trials).with_search(bounds)
+    }
+
+    /// Rounds of 75 ms at 100,000 packets/s, each of which lost so many frames while others took this share of a CPU.
+    fn rounds(lost: &[u64], taken: f64) -> Vec<TrialResult> {
+        let load = Load::Rate("100k".parse().unwrap());
+        let mut rounds = Vec::new();
+        for (number, lost) in (10..).zip(lost) {
+            let round = measured(7500, 7500, 7500 - lost, *lost).result(
+                number,
+                Phase::CommonLoad,
+                &profile("recv"),
+                load,
+                Duration::from_millis(75),
+            );
+            let round = TrialResult { loss_pattern: None, offered_pps: 100_000.0, ..round };
+            rounds.push(disturbed(round, taken));
+        }
+        rounds
+    }
+
+    /// What is known of a method whose trial at maximum load lost a tenth while others took this share of a CPU, by such rounds.
+    fn known_by_rounds(lost: &[u64], taken: f64) -> Sustained {
+        let long = [disturbed(trial(1, 500_000, 450_000), taken)];
+        let rounds = rounds(lost, taken);
+        let entrant = Entrant {
+            method: &"recv".into(),
+            trials: long.iter().collect(),
+            for_costs: rounds.iter().collect(),
+            takes_turns: true,
+            searches: Vec::new(),
+        };
+        Sustained::from_entrant(&entrant, 0.0)
+    }
+
+    #[test]
+    fn where_noise_leaves_no_bound_the_load_of_clean_rounds_is_one() {
+        let known = known_by_rounds(&[0, 0, 0, 500], 0.3);
+        assert_eq!((known.status, known.lower_pps), (SustainedStatus::Disturbed, Some(100_000.0)));
+        assert_eq!((known.upper_pps, known.trials), (None, vec![10, 11, 12]));
+        // A loss of the method's own above it is a limit.
+        let known = known_by_rounds(&[0, 0, 0], 0.0);
+        assert_eq!((known.status, known.lower_pps), (SustainedStatus::Between, Some(100_000.0)));
+        assert_eq!(known.at_most_pps, Some(500_000.0));
+        for (lost, taken) in [(&[0, 0, 500, 500][..], 0.3), (&[0, 0, 0, 7000], 0.3), (&[], 0.3)] {
+            assert_eq!(known_by_rounds(lost, taken).lower_pps, None, "{lost:?}");
+        }
     }
 
     #[test]
