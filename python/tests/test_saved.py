@@ -82,13 +82,14 @@ def in_turns(method: str, relation: dict[str, Any], is_decided: bool, **more: An
 def test_a_row_of_a_ranking_has_what_turns_show_of_its_method(saved: Path) -> None:
     multiple = {"middle": 3.0, "low": 2.5, "high": 4.0}
     below = {"is": "below", "by": "cost", "factor": multiple}
+    recv_in_turns = in_turns("recv", below, True, relative_cost=multiple)
     turns = {
         "load_pps": 1e6,
         "rounds": 6,
         "judged_rounds": 6,
         "methods": [
             in_turns("packet-v3", {"is": "first"}, False),
-            in_turns("recv", below, True, relative_cost=multiple),
+            recv_in_turns,
         ],
     }
     ranking = {
@@ -113,12 +114,12 @@ def test_a_row_of_a_ranking_has_what_turns_show_of_its_method(saved: Path) -> No
     assert (count["turns_load_pps"], count["is_decided"], count["captured_ratio"]) == (None, None, None)
     assert run.to_polars("rankings")["turns_load_pps"].to_list() == [1e6, 1e6, None]
     # What is open may be better, or only as good.
-    turns["methods"][1]["relation"] = {"is": "open", "may_be_better": True}
+    recv_in_turns["relation"] = {"is": "open", "may_be_better": True}
     results["recommended"]["question"] = {"what": "cheapest_at", "pps": 2e4}
     (saved / "results.json").write_text(json.dumps(results))
     recv = capbench.read_run(saved).rankings[1]
     assert (recv["may_be_better"], recv["below_by"], recv["asked_pps"]) == (True, None, 2e4)
-    turns["methods"][1]["relation"] = below
+    recv_in_turns["relation"] = below
     # Too few rounds show nothing.
     turns["judged_rounds"] = 0
     (saved / "results.json").write_text(json.dumps(results))

@@ -113,7 +113,7 @@ class RankingRow(TypedDict):
     below_by: str | None
     #: Whether it may be better than the first one; `None` if the relation is known.
     may_be_better: bool | None
-    #: Share of the frames that it was sent and captured, with its interval; of the intended ones where it can slow the generator.
+    #: Share of what it was sent that it captured, with its interval; of the intended frames where it slows the sender.
     captured_ratio: float | None
     captured_ratio_low: float | None
     captured_ratio_high: float | None
@@ -131,7 +131,9 @@ def rankings(results: Results) -> list[RankingRow]:
     """The rows of all rankings."""
     rows = []
     recommended = results.get("recommended")
-    for ranking in recommended["rankings"] if recommended else []:
+    if recommended is None:
+        return []
+    for ranking in recommended["rankings"]:
         for place, ranked in enumerate(ranking["methods"], start=1):
             rows.append(_ranking_row(recommended["question"], ranking, place, ranked))
     return rows
