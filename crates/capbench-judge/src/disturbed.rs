@@ -18,10 +18,10 @@ pub(crate) fn are_explained(explained: usize, lossy: usize) -> bool {
     explained as f64 > EXPLAINED_LOSSES * lossy as f64
 }
 
-/// Whether other work on the host or its hardware disturbed a trial. A slow CPU does not count: where a hypervisor slows its guests, every
-/// second trial is slow, and comparisons are of trials whose CPUs were equally slow.
+/// Whether other work on the host or its hardware disturbed a trial, besides what is usual on a shared host: there every second trial is slow,
+/// and comparisons are of trials whose CPUs were equally slow.
 pub(crate) fn is_disturbed_besides_speed(trial: &TrialResult) -> bool {
-    !trial.disturbance.without_core_speed().reasons().is_empty()
+    !trial.disturbance.reasons_besides_sharing().is_empty()
 }
 
 /// Whether noise may have changed what a trial shows. What takes CPU time changes nothing of a load that was sent and captured, nor of a

@@ -248,6 +248,12 @@ impl Disturbance {
             .any(|core_speed| core_speed.slowdown() > SHARED_CORE)
     }
 
+    /// The reasons besides those that nearly every trial of a shared host has: the speed of its CPUs, and the processes that used them.
+    /// Whether these explain a loss follows from their time.
+    pub fn reasons_besides_sharing(&self) -> Vec<Noise> {
+        Self { disturbers: None, ..self.without_core_speed() }.reasons()
+    }
+
     /// The same without the CPUs' speed, for users that it does not concern.
     pub fn without_core_speed(&self) -> Self {
         let without = |cpu: &CpuDisturbance| CpuDisturbance { core_speed: None, ..cpu.clone() };
@@ -296,6 +302,7 @@ mod tests {
         let spoilt = beside_process(20 * MS);
         assert_eq!(spoilt.reasons(), [Noise::ForeignLoad]);
         assert!((spoilt.taken_share() - 0.2).abs() < 1e-9);
+        assert_eq!(spoilt.reasons_besides_sharing(), []);
         let elsewhere = CpuDisturbance { cpu: 0, ..spoilt.cpus[0].clone() };
         assert_eq!(Disturbance { cpus: vec![elsewhere], ..spoilt }.reasons(), []);
         // A small part of a long trial is many ticks.

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 /// What ran on the CPUs of a trial besides the trial, on one host, between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Disturbers {
-    /// When the first reading began, in nanoseconds of CLOCK_MONOTONIC, by which logs of the host find the trial. 0 in files of versions that
-    /// did not write it.
-    #[serde(default)]
-    pub window_begin_ns: u64,
+    /// When the first reading began, in nanoseconds of CLOCK_MONOTONIC, by which logs of the host find the trial. Absent in files of versions
+    /// that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_begin_ns: Option<u64>,
     /// Time between the readings in nanoseconds of CLOCK_MONOTONIC: the reference of the processes' shares.
     pub window_ns: u64,
     /// Processes that used a CPU of the trial, the largest time first: up to 16, each with at least 1 % of the window.

@@ -37,7 +37,7 @@ capbench_statistics::thresholds! {
     /// Steal spoils a trial from this number of ticks on, if it is above SPOILING_STEAL as well: one tick is a large share of a short trial
     /// and proves nothing.
     SPOILING_STEAL_TICKS: u64 = 2, "ticks", "a calculation: the first that one misplaced tick does not explain";
-    /// Other work above this share of a CPU's time spoils a trial, if it is SPOILING_FOREIGN_TICKS as well. With ticks of 10 ms those decide
+    /// Other work above this share of a CPU's time spoils a trial, if it is SPOILING_FOREIGN_TICKS as well, and so does a CPU quota. With ticks of 10 ms those decide
     /// alone in trials of up to 0.8 s.
     SPOILING_FOREIGN_WORK: f64 = 0.05, "of the sending time",
         "a choice: a stricter one marks nearly all trials of a desktop, a laxer one costs a rate";

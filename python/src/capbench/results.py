@@ -5223,7 +5223,7 @@ class Disturbers(TypedDict):
     throttled: NotRequired[Throttled]
     """How often the CPU quota of a control group stopped capbench. Absent if it has none."""
     window_begin_ns: NotRequired[int]
-    """When the first reading began, in nanoseconds of CLOCK_MONOTONIC, by which logs of the host find the trial. 0 in files of versions that did not write it."""
+    """When the first reading began, in nanoseconds of CLOCK_MONOTONIC, by which logs of the host find the trial. Absent in files of versions that did not write it."""
     window_ns: int
     """Time between the readings in nanoseconds of CLOCK_MONOTONIC: the reference of the processes' shares."""
 

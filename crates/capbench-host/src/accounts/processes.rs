@@ -158,7 +158,7 @@ impl ProcessReading {
         hidden.sort_unstable();
         hidden.dedup();
         Disturbers {
-            window_begin_ns: before.monotonic_ns,
+            window_begin_ns: Some(before.monotonic_ns),
             window_ns,
             processes,
             hidden,

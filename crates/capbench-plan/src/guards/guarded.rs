@@ -225,9 +225,9 @@ impl Memory {
     }
 }
 
-/// Why an attempt is discarded if another is possible. Slow CPUs stay slow for many trials, which are only marked.
+/// Why an attempt is discarded if another is possible. Slow CPUs and busy processes stay for many trials, which are only marked.
 fn disturbances(trial: &TrialResult) -> NoiseOfAttempt {
-    let mut reasons = trial.disturbance.without_core_speed().reasons();
+    let mut reasons = trial.disturbance.reasons_besides_sharing();
     if let Some(because) = &trial.invalid_because {
         reasons.push(Noise::Invalid { because: because.clone() });
     }
