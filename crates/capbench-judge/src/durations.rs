@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::thresholds::{
     ANNOUNCED_TIME, BENCH_TIME, BENCH_TRIAL, ESTIMATING_TRIALS, QUICK_BENCH_TIME, REPEATS_RESERVE,
-    RUN_OVERHEAD, TRIAL_OVERHEAD, TURNS_AT_RATE, TURNS_TIME, WRONG_ESTIMATE,
+    RUN_OVERHEAD, TRIAL_OVERHEAD, TURNS_AT_RATE, TURNS_OF_FIRST_SET_UP, TURNS_TIME, WRONG_ESTIMATE,
 };
 use capbench_model::trial::TrialResult;
 
@@ -133,8 +133,8 @@ pub struct TrialsInTurns {
 }
 
 impl TrialsInTurns {
-    /// The number of rounds of so many methods that a bench of one set-up has time for, if a trial takes as long as in this bench, which
-    /// shared its time with other set-ups.
+    /// The number of rounds of so many methods that a bench of one set-up has time for, if a trial takes as long as in this bench, of
+    /// whose set-ups this was the first.
     pub fn rounds_of_next(&self, set_ups: usize, methods: usize) -> usize {
         let time = match (self.is_at_load, self.is_quick) {
             (true, _) => TURNS_AT_RATE,
@@ -142,7 +142,8 @@ impl TrialsInTurns {
             (false, false) => BENCH_TIME.mul_f64(TURNS_TIME),
         };
         let next = if self.is_at_load { TURNS_AT_RATE } else { BENCH_TIME.mul_f64(TURNS_TIME) };
-        let trial_s = time.as_secs_f64() / (set_ups.max(1) * self.trials.max(1)) as f64;
+        let share = if set_ups > 1 { TURNS_OF_FIRST_SET_UP } else { 1.0 };
+        let trial_s = share * time.as_secs_f64() / self.trials.max(1) as f64;
         (next.as_secs_f64() / (trial_s * methods.max(1) as f64)) as usize
     }
 }
@@ -219,13 +220,9 @@ mod tests {
     #[test]
     fn a_longer_bench_of_fewer_methods_has_more_rounds() {
         let quick = TrialsInTurns { trials: 30, is_at_load: false, is_quick: true };
-        assert_eq!(quick.rounds_of_next(1, 2), 68, "80 s for 17.5 s, and two methods");
+        assert_eq!(quick.rounds_of_next(1, 2), 70, "80 s for 17 s, and two methods");
         assert_eq!(TrialsInTurns { is_quick: false, ..quick }.rounds_of_next(1, 5), 6);
         assert_eq!(TrialsInTurns { is_at_load: true, ..quick }.rounds_of_next(1, 2), 15);
-        assert_eq!(
-            TrialsInTurns { is_quick: false, ..quick }.rounds_of_next(3, 5),
-            18,
-            "of one set-up alone"
-        );
+        assert_eq!(TrialsInTurns { is_quick: false, ..quick }.rounds_of_next(3, 5), 7, "of one set-up alone");
     }
 }

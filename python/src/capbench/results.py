@@ -5043,6 +5043,17 @@ class CostAtPoint(TypedDict):
     """The point."""
 
 
+class CostByLoad(TypedDict):
+    """The CPU time per packet of a method at two loads, each as a multiple of that of the first method."""
+
+    method: str
+    """The method."""
+    relative_cost: Multiple
+    """At the load at which CPU times are compared."""
+    relative_cost_at_limit: Multiple
+    """At the load of the rounds."""
+
+
 CostChange = TypedDict(
     'CostChange',
     {
@@ -5873,6 +5884,8 @@ class InTurns(TypedDict):
     """The same share as a multiple of that of the first method. Absent for the first, if unknown, and in older files."""
     relative_cost: NotRequired[Multiple]
     """CPU time per packet, application and kernel, as a multiple of that of the first method. Absent for the first, and if unknown."""
+    relative_cost_at_limit: NotRequired[Multiple]
+    """The same multiple at the load of the rounds, if it is the other way round there: which of the two methods costs less depends on the load. Absent otherwise, and in older files."""
     rounds: int
     """Rounds in which it has a valid trial. No more are run once it is known to be below another method."""
 
@@ -8147,6 +8160,8 @@ class FactBenchInTurns(TypedDict):
     """Share of the frames that it captured, the median of the rounds."""
     cost_load_pps: NotRequired[float]
     """The load at which CPU times are compared, in packets per second; absent if it is the same, or unknown."""
+    costs_by_load: NotRequired[list[CostByLoad]]
+    """Those of the methods that are not worse of which it depends on the load whether they cost less than the first."""
     equal: list[str]
     """Methods that are equal to the first."""
     fewest_rounds: NotRequired[int]

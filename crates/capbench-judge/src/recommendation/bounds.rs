@@ -28,8 +28,10 @@ impl Sustained {
         if known.at_most_pps.is_some_and(|most| most <= pps) {
             return known;
         }
+        // What the threads have time for is far above most limits, and is none that trials show.
+        let is_clear = known.at_most_pps.is_some() && known.at_most_pps == known.upper_pps;
         KnownLoads {
-            status: status_with_upper_bound(known.at_most_pps.is_some(), Some(pps)),
+            status: status_with_upper_bound(is_clear, Some(pps)),
             lower_pps: Some(pps),
             upper_pps: known.upper_pps.filter(|upper| *upper > pps),
             at_most_pps: known.at_most_pps,
@@ -452,11 +454,14 @@ mod tests {
 
     /// What is known of a method whose trial at maximum load lost a tenth while others took this share of a CPU, by such rounds.
     fn known_by_rounds(lost: &[u64], taken: f64) -> Sustained {
-        let long = [disturbed(trial(1, 500_000, 450_000), taken)];
-        let rounds = rounds(lost, taken);
+        known_by(&disturbed(trial(1, 500_000, 450_000), taken), &rounds(lost, taken))
+    }
+
+    /// What is known of a method by a long trial and rounds.
+    fn known_by(long: &TrialResult, rounds: &[TrialResult]) -> Sustained {
         let entrant = Entrant {
             method: &"recv".into(),
-            trials: long.iter().collect(),
+            trials: vec![long],
             for_costs: rounds.iter().collect(),
             takes_turns: true,
             searches: Vec::new(),
@@ -469,7 +474,11 @@ mod tests {
         let known = known_by_rounds(&[0, 0, 0, 500], 0.3);
         assert_eq!((known.status, known.lower_pps), (SustainedStatus::Disturbed, Some(100_000.0)));
         assert_eq!((known.upper_pps, known.trials), (None, vec![10, 11, 12]));
-        // A loss of the method's own above it is a limit.
+        // A loss of the method's own above it is a limit, and what its thread has time for is none.
+        let mut long = disturbed(trial(1, 500_000, 450_000), 0.3);
+        long.cpu.app_ns_per_packet = Some(1_000.0);
+        let known = known_by(&long, &rounds(&[0, 0, 0], 0.3));
+        assert_eq!((known.status, known.at_most_pps), (SustainedStatus::Disturbed, Some(2e6)));
         let known = known_by_rounds(&[0, 0, 0], 0.0);
         assert_eq!((known.status, known.lower_pps), (SustainedStatus::Between, Some(100_000.0)));
         assert_eq!(known.at_most_pps, Some(500_000.0));

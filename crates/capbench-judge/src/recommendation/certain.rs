@@ -112,6 +112,7 @@ mod tests {
                 captured: Estimate::of([0.9; 6]).unwrap(),
                 relative_captured: None,
                 relative_cost: None,
+                relative_cost_at_limit: None,
                 relation,
                 is_decided: None,
             });

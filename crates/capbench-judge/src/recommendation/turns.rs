@@ -71,6 +71,10 @@ pub struct InTurns {
     /// CPU time per packet, application and kernel, as a multiple of that of the first method. Absent for the first, and if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_cost: Option<Multiple>,
+    /// The same multiple at the load of the rounds, if it is the other way round there: which of the two methods costs less depends on the
+    /// load. Absent otherwise, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_cost_at_limit: Option<Multiple>,
     /// What the rounds show of it.
     pub relation: RelationToFirst,
     /// Whether they show how it compares with the first; of the first, that no other method is better by enough to matter. Absent in
@@ -300,6 +304,9 @@ impl Judgement {
                     .advantage_over(table, Measure::Captured, column)
                     .map(Multiple::inverse),
                 relative_cost: self.advantage_over(table, Measure::Cost, column),
+                relative_cost_at_limit: self
+                    .advantage_over(table, Measure::CostAtLimit, column)
+                    .filter(|_| table.costs_depend_on_load(self.first, column)),
                 relation,
                 is_decided: Some(self.decides(relation)),
             });

@@ -15,16 +15,15 @@ use crate::naming::many;
 /// The text of a fact.
 pub(super) fn words(fact: &ComparisonFinding) -> String {
     match fact {
-        ComparisonFinding::OfRuns { outcome, answers } => with_answers(
-            outcome_words(outcome),
-            answers,
-            [RunSide::A, RunSide::B].map(|side| format!("{side:?}")),
-        ),
+        ComparisonFinding::OfRuns { outcome, answers } => {
+            let [then, now] = [RunSide::A, RunSide::B].map(|side| format!("{side:?}"));
+            answered(answers, outcome, [&then, &now])
+        }
         ComparisonFinding::OfMethods { compared } => {
             let mut sentences = Vec::new();
             for ComparedMethods { then, now, outcome, answers } in compared {
-                let text = format!("{now} against {then}: {}", outcome_words(outcome));
-                sentences.push(with_answers(text, answers, [then.clone(), now.clone()]));
+                let text = answered(answers, outcome, [then, now]);
+                sentences.push(format!("{now} against {then}: {text}"));
             }
             sentences.join(" ")
         }
@@ -210,13 +209,16 @@ fn counts_words(counts: &FigureCounts) -> String {
     format!("{head}{mark} {}.{next}", parts.join("; "))
 }
 
-/// A text with a sentence for each answer about the second of two sides.
-fn with_answers(mut text: String, answers: &[FigureAnswer], [then, now]: [String; 2]) -> String {
+/// A sentence for each answer about the second of two sides, and what follows from all figures: before them, if that is why they do not
+/// count.
+fn answered(answers: &[FigureAnswer], outcome: &ComparisonOutcome, [then, now]: [&str; 2]) -> String {
+    let mut sentences = Vec::new();
     for answer in answers {
-        text.push(' ');
-        text += &answer_words(answer, &then, &now);
+        sentences.push(answer_words(answer, then, now));
     }
-    text
+    let nth = if matches!(outcome, ComparisonOutcome::Judged(_)) { sentences.len() } else { 0 };
+    sentences.insert(nth, outcome_words(outcome));
+    sentences.join(" ")
 }
 
 /// The answer to a question, with the interval of the change.
@@ -392,7 +394,7 @@ mod tests {
             texts.push(words(&ComparisonFinding::OfRuns { outcome, answers }));
         }
         let texts: Vec<&str> =
-            texts.iter().filter_map(|text| text.strip_prefix("No regression shown. ")).collect();
+            texts.iter().filter_map(|text| text.strip_suffix(" No regression shown.")).collect();
         assert_eq!(
             texts,
             [
@@ -405,6 +407,13 @@ mod tests {
                 "The CPU time per packet has too few trials.",
             ]
         );
+        let answers = vec![FigureAnswer {
+            measure: Measure::TotalCost,
+            known: KnownChange::Better,
+            change: change(-0.31),
+        }];
+        let disturbed = words(&ComparisonFinding::OfRuns { outcome: ComparisonOutcome::Disturbed, answers });
+        assert!(disturbed.starts_with("Inconclusive") && disturbed.contains("31 % lower"), "{disturbed}");
     }
 
     #[test]

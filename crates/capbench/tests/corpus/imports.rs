@@ -9,7 +9,8 @@ pub use capbench_dataset::page;
 pub use capbench_judge::comparison::runs::of_runs;
 pub use capbench_judge::comparison::{Comparison, Thresholds};
 pub use capbench_judge::finding::bench::{
-    BenchFinding, BenchVerdict, ComparedTime, MethodsInTurns, NsRange, Rivals, SustainedRate, WorseMethod,
+    BenchFinding, BenchVerdict, ComparedTime, CostByLoad, MethodsInTurns, NsRange, Rivals, SustainedRate,
+    WorseMethod,
 };
 pub use capbench_judge::finding::caveats::Caveat;
 pub use capbench_judge::finding::comparison::{

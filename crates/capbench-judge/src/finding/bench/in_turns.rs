@@ -47,6 +47,20 @@ pub struct MethodsInTurns {
     pub may_be_as_good: Vec<SavedMethod>,
     /// Methods that may also be better.
     pub may_be_better: Vec<SavedMethod>,
+    /// Those of the methods that are not worse of which it depends on the load whether they cost less than the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub costs_by_load: Vec<CostByLoad>,
+}
+
+/// The CPU time per packet of a method at two loads, each as a multiple of that of the first method.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CostByLoad {
+    /// The method.
+    pub method: SavedMethod,
+    /// At the load at which CPU times are compared.
+    pub relative_cost: Multiple,
+    /// At the load of the rounds.
+    pub relative_cost_at_limit: Multiple,
 }
 
 /// A method that is worse than the first one.
@@ -107,9 +121,16 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
         equal: Vec::new(),
         may_be_as_good: Vec::new(),
         may_be_better: Vec::new(),
+        costs_by_load: Vec::new(),
     };
     for one in &turns.methods[1..] {
         let method = one.method.clone();
+        if let (false, Some(relative_cost), Some(relative_cost_at_limit)) =
+            (one.is_below(), one.relative_cost, one.relative_cost_at_limit)
+        {
+            let method = method.clone();
+            fact.costs_by_load.push(CostByLoad { method, relative_cost, relative_cost_at_limit });
+        }
         match one.relation {
             RelationToFirst::First => {}
             RelationToFirst::Equal => fact.equal.push(method),
@@ -182,6 +203,7 @@ mod tests {
             captured: Estimate::of([captured; 6]).unwrap(),
             relative_captured: None,
             relative_cost: None,
+            relative_cost_at_limit: None,
             relation,
             is_decided: None,
         }

@@ -32,7 +32,7 @@ use serde::Serialize;
 
 pub use self::costs::{ComparedTime, NsRange};
 pub use self::elsewhere::BetterElsewhere;
-pub use self::in_turns::{MethodBelow, MethodsInTurns, MostMissed};
+pub use self::in_turns::{CostByLoad, MethodBelow, MethodsInTurns, MostMissed};
 pub use self::overload::{OverloadLoss, at_overload};
 pub use self::pauses::PausedMethod;
 pub use self::programs::{UnknownBecause, UnknownProgram};

@@ -1,4 +1,4 @@
-//! The answers of a comparison to the questions of every user: does it deliver more, does it lose less, and is it cheaper? Each is one
+//! The answers of a comparison to the questions of every user: is it cheaper, does it lose less, and does it deliver more? Each is one
 //! figure over all its set-ups and has its own certainty: none waits for another.
 
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::comparison::{Change, Comparison, Contrast, Judgement, Measure, Scale,
 
 /// The figures that answer the questions, in the order of the sentence.
 const ASKED: [Measure; 4] =
-    [Measure::Throughput, Measure::DeliveredRate, Measure::LossRatio, Measure::TotalCost];
+    [Measure::TotalCost, Measure::LossRatio, Measure::DeliveredRate, Measure::Throughput];
 
 /// The answer to one question.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

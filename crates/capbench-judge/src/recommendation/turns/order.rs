@@ -21,13 +21,14 @@ pub(super) fn in_order(table: &Table, columns: &[usize]) -> Vec<usize> {
         let is_cheap = |one: &Looks| one.cost <= least.cost + TURNS_EQUAL.ln_1p();
         let cheap = complete.iter().filter(|one| is_cheap(one));
         let shortest = cheap.map(|one| one.application).fold(f64::INFINITY, f64::min);
-        // The first of these captures most. There is always one, and several if costs are unknown. Costs say nothing of one that is cheaper
-        // at the limit.
-        let is_first = |one: &Looks| {
-            table.costs_depend_on_load(one.column, least.column)
-                || is_cheap(one) && one.application <= shortest + TURNS_EQUAL.ln_1p()
-        };
-        let nth = complete.iter().position(is_first).unwrap_or(0);
+        // Where the order of costs depends on the load, that at the limit counts: it is what the method takes when it is full, and noise
+        // hardly moves it, unlike what was captured.
+        let is_cheaper_at_limit = |one: &Looks| table.costs_depend_on_load(one.column, least.column);
+        let is_first = |one: &Looks| is_cheap(one) && one.application <= shortest + TURNS_EQUAL.ln_1p();
+        // The first of several captures most: costs can be unknown.
+        let nth =
+            complete.iter().position(is_cheaper_at_limit).or_else(|| complete.iter().position(is_first));
+        let nth = nth.unwrap_or(0);
         order.push(complete.remove(nth).column);
     }
     order.extend(lossy.iter().map(|one| one.column));

@@ -307,6 +307,27 @@ fn a_cost_decides_unless_it_is_the_other_way_at_the_limit() {
     assert_eq!(relation, RelationToFirst::Open { may_be_better: true });
 }
 
+/// Which one captures more, chance decides; which one costs less at either load is known.
+#[test]
+fn of_two_methods_whose_order_of_costs_depends_on_the_load_the_cheaper_one_at_the_limit_is_first() {
+    let recv = Method { name: "recv", captured: 90_000, app_ns: 100.0 };
+    let xdp = Method { name: "af-xdp", captured: 85_000, app_ns: 130.0 };
+    let mut trials = rounds_at_two_loads(&[recv, xdp], 6, 0.01);
+    for trial in trials.iter_mut().filter(|trial| trial.phase == Phase::Turns) {
+        let at_limit_ns = if trial.profile.method == "af-xdp" { 80.0 } else { 100.0 };
+        trial.cpu.app_ns_per_packet = Some(at_limit_ns);
+        trial.cpu.app_ns_per_packet_at_most = Some(at_limit_ns);
+    }
+    let turns = judge(&trials);
+    let [first, second] = &turns.methods[..] else { panic!("{turns:?}") };
+    assert_eq!(first.method, "af-xdp");
+    assert_eq!(second.relation, RelationToFirst::Open { may_be_better: true });
+    let multiple = second.relative_cost_at_limit.unwrap();
+    assert!((multiple.middle - 100.0 / 80.0).abs() < 0.01, "{multiple:?}");
+    let alike = judge(&rounds_at_two_loads(&[recv, xdp], 6, 0.01));
+    assert!(alike.methods.iter().all(|method| method.relative_cost_at_limit.is_none()), "{alike:?}");
+}
+
 #[test]
 fn costs_are_compared_at_the_load_that_no_method_misses() {
     let dear = Method { name: "packet-v2", app_ns: 200.0, ..V3 };

@@ -5,8 +5,8 @@ use super::{
     words,
 };
 use capbench_judge::finding::bench::{
-    BenchVerdict, MethodBelow, MethodsInTurns, MostMissed, NoAnswerBecause, Rivals, SustainedRate,
-    TimeOfThread, UnknownBecause, UnknownProgram, WorseMethod,
+    BenchVerdict, CostByLoad, MethodBelow, MethodsInTurns, MostMissed, NoAnswerBecause, Rivals,
+    SustainedRate, TimeOfThread, UnknownBecause, UnknownProgram, WorseMethod,
 };
 use capbench_judge::recommendation::Certainty;
 use capbench_judge::recommendation::turns::{BelowBy, Multiple, SentShares};
@@ -444,9 +444,24 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
         equal: methods(["libpcap"]),
         may_be_as_good: methods(["packet-v1", "recvmmsg"]),
         may_be_better: Vec::new(),
+        costs_by_load: Vec::new(),
     };
     let of_sent = words(&BenchFinding::InTurns(MethodsInTurns { is_of_sent: true, ..fact.clone() }));
     assert!(of_sent.contains("packet-v3 captured 98 % of what it was sent, packet-v2 97 %"), "{of_sent}");
+    let multiple = |middle| Multiple { middle, low: None, high: None };
+    let costs_by_load = vec![CostByLoad {
+        method: "recvmmsg".into(),
+        relative_cost: multiple(1.3),
+        relative_cost_at_limit: multiple(0.8),
+    }];
+    let by_load = words(&BenchFinding::InTurns(MethodsInTurns { costs_by_load, ..fact.clone() }));
+    assert!(
+        by_load.ends_with(
+            "those at 200,000 packets/s. recvmmsg takes 1.3 times the CPU time of packet-v3 there, and 0.8 times at 500,000 \
+             packets/s: which one is better depends on the load; `--rate` compares them at yours."
+        ),
+        "{by_load}"
+    );
     assert_eq!(
         words(&BenchFinding::InTurns(fact)),
         "In 2 to 9 rounds at 500,000 packets/s, of which 66 to 100 % was sent, packet-v3 captured 98 % of the frames, packet-v2 97 % (2.3 times the CPU time per \

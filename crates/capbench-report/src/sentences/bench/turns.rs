@@ -1,6 +1,6 @@
 //! The words of `MethodsInTurns`: how the other methods compare with the first one at one load.
 
-use capbench_judge::finding::bench::{MethodBelow, MethodsInTurns, MostMissed};
+use capbench_judge::finding::bench::{CostByLoad, MethodBelow, MethodsInTurns, MostMissed};
 use capbench_judge::recommendation::turns::{BelowBy, Multiple, SentShares};
 use capbench_model::figures::percent;
 use capbench_model::saved::SavedMethod;
@@ -36,7 +36,23 @@ pub(super) fn words(fact: &MethodsInTurns) -> String {
         text.push_str(&format!(". CPU times are those at {}", rate(pps)));
     }
     text.push('.');
+    for by_load in &fact.costs_by_load {
+        text.push_str(&format!(" {}", by_load_words(by_load, fact)));
+    }
     text
+}
+
+/// That it depends on the load which of two methods costs less.
+fn by_load_words(by_load: &CostByLoad, fact: &MethodsInTurns) -> String {
+    let CostByLoad { method, relative_cost, relative_cost_at_limit } = by_load;
+    format!(
+        "{method} takes {} the CPU time of {} there, and {} at {}: which one is better depends on the load; `--rate` compares them \
+         at yours.",
+        times(relative_cost.middle),
+        fact.first,
+        times(relative_cost_at_limit.middle),
+        rate(fact.load_pps),
+    )
 }
 
 /// How much of the load the methods got; empty if all of it.

@@ -54,6 +54,7 @@ fn bench_in_turns(methods: &[(&str, RelationToFirst)]) -> Results {
             captured: Estimate::of([0.9; 6]).unwrap(),
             relative_captured: None,
             relative_cost: None,
+            relative_cost_at_limit: None,
             relation: *relation,
             is_decided: None,
         });

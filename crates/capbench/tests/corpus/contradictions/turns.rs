@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::median;
 use crate::imports::{
-    BelowBy, BenchVerdict, MethodsInTurns, Multiple, Phase, Results, Rivals, SavedMethod, TrialResult,
-    Verdict, Work, WorseMethod, buffered_frames, recommendation,
+    BelowBy, BenchVerdict, CostByLoad, MethodsInTurns, Multiple, Phase, Results, Rivals, SavedMethod,
+    TrialResult, Verdict, Work, WorseMethod, buffered_frames, recommendation,
 };
 
 /// The median of the ratios of all rounds may be as many times the ratio of the medians.
@@ -56,6 +56,15 @@ pub fn in_finding(fact: &MethodsInTurns, results: &Results) -> Vec<String> {
             turns.medians([&fact.first, &below.method], &turns.for_costs, TrialResult::total_ns_per_packet);
         if let (Some(Multiple { middle, .. }), Some([first_ns, ns])) = (below.relative_cost, costs) {
             all.extend(against_ratio(&below.method, middle, ns / first_ns));
+        }
+    }
+    for CostByLoad { method, relative_cost, relative_cost_at_limit } in &fact.costs_by_load {
+        for (said, trials) in [(relative_cost, &turns.for_costs), (relative_cost_at_limit, &turns.at_load)] {
+            if let Some([first_ns, ns]) =
+                turns.medians([&fact.first, method], trials, TrialResult::total_ns_per_packet)
+            {
+                all.extend(against_ratio(method, said.middle, ns / first_ns));
+            }
         }
     }
     for equal in &fact.equal {
