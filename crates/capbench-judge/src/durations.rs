@@ -134,7 +134,7 @@ pub struct TrialsInTurns {
 
 impl TrialsInTurns {
     /// The number of rounds of so many methods that a bench of one set-up has time for, if a trial takes as long as in this bench, of
-    /// whose set-ups this was the first.
+    /// whose set-ups this was the first. At a load that the user gave each has the same part of the time, else the first has most.
     pub fn rounds_of_next(&self, set_ups: usize, methods: usize) -> usize {
         let time = match (self.is_at_load, self.is_quick) {
             (true, _) => TURNS_AT_RATE,
@@ -142,7 +142,11 @@ impl TrialsInTurns {
             (false, false) => BENCH_TIME.mul_f64(TURNS_TIME),
         };
         let next = if self.is_at_load { TURNS_AT_RATE } else { BENCH_TIME.mul_f64(TURNS_TIME) };
-        let share = if set_ups > 1 { TURNS_OF_FIRST_SET_UP } else { 1.0 };
+        let share = match set_ups {
+            0 | 1 => 1.0,
+            set_ups if self.is_at_load => 1.0 / set_ups as f64,
+            _ => TURNS_OF_FIRST_SET_UP,
+        };
         let trial_s = share * time.as_secs_f64() / self.trials.max(1) as f64;
         (next.as_secs_f64() / (trial_s * methods.max(1) as f64)) as usize
     }
@@ -222,7 +226,8 @@ mod tests {
         let quick = TrialsInTurns { trials: 30, is_at_load: false, is_quick: true };
         assert_eq!(quick.rounds_of_next(1, 2), 70, "80 s for 17 s, and two methods");
         assert_eq!(TrialsInTurns { is_quick: false, ..quick }.rounds_of_next(1, 5), 6);
-        assert_eq!(TrialsInTurns { is_at_load: true, ..quick }.rounds_of_next(1, 2), 15);
+        let at_load = TrialsInTurns { is_at_load: true, ..quick };
+        assert_eq!([1, 3].map(|set_ups| at_load.rounds_of_next(set_ups, 2)), [15, 45]);
         assert_eq!(TrialsInTurns { is_quick: false, ..quick }.rounds_of_next(3, 5), 7, "of one set-up alone");
     }
 }

@@ -4802,6 +4802,8 @@ class WorseMethod(TypedDict):
     """How much better the method to use is in this figure, as a multiple."""
     method: str
     """The method."""
+    of_pps: NotRequired[float]
+    """The load of which it captures less, in packets per second; absent if a cost shows it."""
 
 
 class XdpProgram(TypedDict):
@@ -5885,7 +5887,7 @@ class InTurns(TypedDict):
     relative_cost: NotRequired[Multiple]
     """CPU time per packet, application and kernel, as a multiple of that of the first method. Absent for the first, and if unknown."""
     relative_cost_at_limit: NotRequired[Multiple]
-    """The same multiple at the load of the rounds, if it is the other way round there: which of the two methods costs less depends on the load. Absent otherwise, and in older files."""
+    """The same multiple at the load of the rounds, if it is shown to be the other way round there: which of the two methods costs less depends on the load. Absent otherwise, and in older files."""
     rounds: int
     """Rounds in which it has a valid trial. No more are run once it is known to be below another method."""
 

@@ -28,8 +28,8 @@ impl Sustained {
         if known.at_most_pps.is_some_and(|most| most <= pps) {
             return known;
         }
-        // What the threads have time for is far above most limits, and is none that trials show.
-        let is_clear = known.at_most_pps.is_some() && known.at_most_pps == known.upper_pps;
+        // Without a lower bound, a limit that trials show is not reached. What the threads have time for is no such limit.
+        let is_clear = known.status == SustainedStatus::NotReached;
         KnownLoads {
             status: status_with_upper_bound(is_clear, Some(pps)),
             lower_pps: Some(pps),
@@ -475,10 +475,12 @@ mod tests {
         assert_eq!((known.status, known.lower_pps), (SustainedStatus::Disturbed, Some(100_000.0)));
         assert_eq!((known.upper_pps, known.trials), (None, vec![10, 11, 12]));
         // A loss of the method's own above it is a limit, and what its thread has time for is none.
-        let mut long = disturbed(trial(1, 500_000, 450_000), 0.3);
-        long.cpu.app_ns_per_packet = Some(1_000.0);
-        let known = known_by(&long, &rounds(&[0, 0, 0], 0.3));
-        assert_eq!((known.status, known.at_most_pps), (SustainedStatus::Disturbed, Some(2e6)));
+        for (taken, status) in [(0.3, SustainedStatus::Disturbed), (0.0, SustainedStatus::Between)] {
+            let mut long = disturbed(trial(1, 500_000, 450_000), taken);
+            long.cpu.app_ns_per_packet = Some(5_000.0);
+            let known = known_by(&long, &rounds(&[0, 0, 0], taken));
+            assert_eq!((known.status, known.at_most_pps), (status, Some(400_000.0)), "{known:?}");
+        }
         let known = known_by_rounds(&[0, 0, 0], 0.0);
         assert_eq!((known.status, known.lower_pps), (SustainedStatus::Between, Some(100_000.0)));
         assert_eq!(known.at_most_pps, Some(500_000.0));

@@ -102,24 +102,29 @@ impl Ranking {
             (Conclusion::Nothing, Question::CheapestAt { .. }) if !turns.name_the_best() => {
                 Conclusion::Nothing
             }
-            // Which method is best is known although no rate is, and although none is shown to sustain the load.
-            _ if turns.name_the_best() => Conclusion::Use {
-                method: first,
-                because: because(turns),
-                certainty: Certainty::Certain,
-                // Those that may be as good are not distinguished from it within the noise.
-                equal: methods_with(turns, |relation| {
-                    matches!(relation, RelationToFirst::Equal | RelationToFirst::Open { .. })
-                }),
-            },
-            (Conclusion::Use { method, certainty: Certainty::Certain, .. }, _) if *method == first => {
+            (Conclusion::Use { method, certainty: Certainty::Certain, .. }, _)
+                if *method == first && !turns.name_the_best() =>
+            {
                 self.conclusion.clone()
             }
-            _ => Conclusion::OneOf {
-                best: Some(first),
-                methods: methods_with(turns, |relation| !matches!(relation, RelationToFirst::Below { .. })),
-                worse: methods_with(turns, |relation| matches!(relation, RelationToFirst::Below { .. })),
-            },
+            _ => {
+                let mut methods =
+                    methods_with(turns, |relation| !matches!(relation, RelationToFirst::Below { .. }));
+                methods.retain(|method| !self.falls_short(question, method));
+                // Which method is best is known although no rate is, and although none is shown to sustain the load.
+                if turns.name_the_best() || methods.len() == 1 {
+                    // Those that may be as good are not distinguished from it within the noise.
+                    methods.retain(|method| *method != first);
+                    return Conclusion::Use {
+                        method: first,
+                        because: because(turns),
+                        certainty: Certainty::Certain,
+                        equal: methods,
+                    };
+                }
+                let worse = methods_with(turns, |relation| matches!(relation, RelationToFirst::Below { .. }));
+                Conclusion::OneOf { best: Some(first), methods, worse }
+            }
         }
     }
 }

@@ -71,8 +71,8 @@ pub struct InTurns {
     /// CPU time per packet, application and kernel, as a multiple of that of the first method. Absent for the first, and if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_cost: Option<Multiple>,
-    /// The same multiple at the load of the rounds, if it is the other way round there: which of the two methods costs less depends on the
-    /// load. Absent otherwise, and in older files.
+    /// The same multiple at the load of the rounds, if it is shown to be the other way round there: which of the two methods costs less
+    /// depends on the load. Absent otherwise, and in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_cost_at_limit: Option<Multiple>,
     /// What the rounds show of it.
@@ -296,6 +296,7 @@ impl Judgement {
         for column in order {
             let Some(captured) = table.captured(column) else { continue };
             let relation = self.relation(table, column);
+            let relative_cost = self.advantage_over(table, Measure::Cost, column);
             methods.push(InTurns {
                 method: table.methods[column].clone(),
                 rounds: captured.repeats,
@@ -303,10 +304,10 @@ impl Judgement {
                 relative_captured: self
                     .advantage_over(table, Measure::Captured, column)
                     .map(Multiple::inverse),
-                relative_cost: self.advantage_over(table, Measure::Cost, column),
+                relative_cost,
                 relative_cost_at_limit: self
                     .advantage_over(table, Measure::CostAtLimit, column)
-                    .filter(|_| table.costs_depend_on_load(self.first, column)),
+                    .filter(|at_limit| relative_cost.is_some_and(|cost| cost.is_opposite_to(*at_limit))),
                 relation,
                 is_decided: Some(self.decides(relation)),
             });
@@ -353,7 +354,10 @@ impl Judgement {
             BelowBy::Loss => Loss::between(table, self.first, column).map(|loss| loss.multiple()),
             BelowBy::Cost | BelowBy::ApplicationCost => self.advantage_over(table, Measure::Cost, column),
         };
-        factor.map_or(open, |factor| RelationToFirst::Below { by, factor })
+        // It can be below an earlier candidate, and not below the first.
+        factor
+            .filter(|factor| factor.middle > 1.0)
+            .map_or(open, |factor| RelationToFirst::Below { by, factor })
     }
 }
 
@@ -498,6 +502,14 @@ impl Turns {
         self.judged_rounds > 0 && self.methods.iter().all(|method| is_best(method.relation))
     }
 
+    /// Whether it depends on the load whether the methods that may be better than the first cost less.
+    pub(crate) fn depend_on_load(&self) -> bool {
+        let open = RelationToFirst::Open { may_be_better: true };
+        let may_be_better = self.methods.iter().filter(|method| method.relation == open);
+        may_be_better.clone().count() > 0
+            && may_be_better.into_iter().all(|method| method.relative_cost_at_limit.is_some())
+    }
+
     /// The figures of a method.
     pub fn find(&self, method: &SavedMethod) -> Option<&InTurns> {
         self.methods.iter().find(|known| known.method == *method)
@@ -515,6 +527,24 @@ impl Multiple {
     /// The multiple with both methods exchanged.
     fn inverse(self) -> Self {
         Self { middle: self.middle.recip(), low: self.high.map(f64::recip), high: self.low.map(f64::recip) }
+    }
+
+    /// Whether the interval excludes that the method has more of the figure than the first, or that it has less.
+    pub fn excludes_one(self) -> bool {
+        self.is_above_one() || self.is_below_one()
+    }
+
+    /// Whether one of these multiples is shown to be above one, and the other one to be below.
+    fn is_opposite_to(self, other: Self) -> bool {
+        self.is_above_one() && other.is_below_one() || self.is_below_one() && other.is_above_one()
+    }
+
+    fn is_above_one(self) -> bool {
+        self.low.is_some_and(|low| low > 1.0)
+    }
+
+    fn is_below_one(self) -> bool {
+        self.high.is_some_and(|high| high < 1.0)
     }
 }
 

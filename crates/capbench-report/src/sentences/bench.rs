@@ -54,8 +54,8 @@ pub(super) fn words(fact: &BenchFinding) -> String {
         BenchFinding::Paused { methods } => {
             let parts: Vec<String> = methods.iter().map(paused_method_words).collect();
             format!(
-                "At loads that they sustain, {} lost frames: in a single moment, as when the host stops the capture thread, or not \
-                 again in a second trial. capbench does not count these losses against a method.",
+                "At loads that they sustain, {} lost frames: in a single moment, as when the host stops the capture thread, while other \
+                 programs used the CPUs, or not again in a second trial. capbench does not count these losses against a method.",
                 list(&parts)
             )
         }

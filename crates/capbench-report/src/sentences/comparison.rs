@@ -209,15 +209,15 @@ fn counts_words(counts: &FigureCounts) -> String {
     format!("{head}{mark} {}.{next}", parts.join("; "))
 }
 
-/// A sentence for each answer about the second of two sides, and what follows from all figures: before them, if that is why they do not
-/// count.
+/// A sentence for each answer about the second of two sides, and what follows from all figures: before them, if they do not count, or
+/// something is worse.
 fn answered(answers: &[FigureAnswer], outcome: &ComparisonOutcome, [then, now]: [&str; 2]) -> String {
     let mut sentences = Vec::new();
     for answer in answers {
         sentences.push(answer_words(answer, then, now));
     }
-    let nth = if matches!(outcome, ComparisonOutcome::Judged(_)) { sentences.len() } else { 0 };
-    sentences.insert(nth, outcome_words(outcome));
+    let is_last = matches!(outcome, ComparisonOutcome::Judged(FigureCounts { worse: 0, .. }));
+    sentences.insert(if is_last { sentences.len() } else { 0 }, outcome_words(outcome));
     sentences.join(" ")
 }
 

@@ -258,10 +258,10 @@ fn every_format_of_a_comparison_can_be_made_and_tidy_rows_name_the_run() {
 }
 
 #[test]
-fn a_comparison_begins_with_its_answers_and_fits_80_columns() {
+fn a_comparison_begins_with_what_is_worse_and_fits_80_columns() {
     for (name, extent) in [("comparison", Extent::Answer), ("comparison_details", Extent::Details)] {
         let text = printed(&runs::compared::example(), extent);
-        assert!(text.starts_with("The CPU time per packet"), "{text}");
+        assert!(text.starts_with("2 regressions; 1 figure is better"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         insta::assert_snapshot!(format!("text_{name}"), text);
     }
@@ -280,7 +280,7 @@ fn methods_that_took_turns_are_compared_in_a_section_and_in_the_verdict() {
     let results = Results { comparisons: vec![paired], ..runs::bench() };
     let report = report_without_host_and_charts(results);
     let text = text::text(&report, Extent::Details);
-    assert!(report.verdict.text.starts_with("packet-v3 against recv: The CPU time per packet"), "{text}");
+    assert!(report.verdict.text.starts_with("packet-v3 against recv: 2 regressions"), "{text}");
     assert!(text.contains("\npacket-v3 against recv, in pairs that ran side by side\n"), "{text}");
     assert!(text.contains("\nRegressions\n") && !text.contains("Two runs are"), "{text}");
 }

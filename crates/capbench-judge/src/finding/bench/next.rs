@@ -10,7 +10,7 @@ use capbench_model::work::Work;
 use super::{BenchFinding, SetUp, found};
 use crate::durations::{TrialsInTurns, time_of_bench, whole_run};
 use crate::finding::Found;
-use crate::recommendation::turns::would_name_the_best;
+use crate::recommendation::turns::{Turns, would_name_the_best};
 use crate::recommendation::{Conclusion, Question, Ranking, Recommendation};
 use crate::run::RunFacts;
 use crate::thresholds::TURNS_LOOKS;
@@ -37,6 +37,10 @@ pub(super) fn settle(
         let rounds = had.rounds_of_next(recommendation.rankings.len(), left.len());
         let rounds = rounds.min(TURNS_LOOKS[TURNS_LOOKS.len() - 1]);
         if would_name_the_best(&in_turns, left, rounds) == Some(false) {
+            // More rounds do not show which load is meant.
+            if ranking.turns.as_ref().is_some_and(Turns::depend_on_load) {
+                return None;
+            }
             let fact = BenchFinding::CannotSettle { methods: left.clone(), rounds: rounds as u32 };
             return Some(found(fact, in_turns.iter().map(|trial| trial.number)));
         }

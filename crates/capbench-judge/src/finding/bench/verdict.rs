@@ -131,6 +131,9 @@ pub struct WorseMethod {
     pub by: BelowBy,
     /// How much better the method to use is in this figure, as a multiple.
     pub factor: f64,
+    /// The load of which it captures less, in packets per second; absent if a cost shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_pps: Option<f64>,
 }
 
 /// What a method sustains without loss.
@@ -323,7 +326,13 @@ pub(super) fn worse_than(ranking: &Ranking, named: &SavedMethod) -> Vec<WorseMet
             let method = in_turns.method.clone();
             // The ratio of the costs that the table shows, so that both agree.
             let cost = ranking.cost_ratio(&method).filter(|_| by == BelowBy::Cost);
-            worse.push(WorseMethod { method, by, factor: cost.unwrap_or(factor.middle) });
+            let load_pps = ranking.turns.as_ref().map(|turns| turns.load_pps);
+            worse.push(WorseMethod {
+                method,
+                by,
+                factor: cost.unwrap_or(factor.middle),
+                of_pps: load_pps.filter(|_| by == BelowBy::Loss),
+            });
         }
     }
     worse

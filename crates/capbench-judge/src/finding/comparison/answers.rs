@@ -55,6 +55,12 @@ pub(super) fn answers(comparison: &Comparison) -> Vec<FigureAnswer> {
         let known = known_change(comparison, widest);
         answers.push(FigureAnswer { measure, known, change: widest.change });
     }
+    // What is known comes first.
+    answers.sort_by_key(|answer| match answer.known {
+        KnownChange::Worse | KnownChange::Better | KnownChange::InSome { .. } => 0,
+        KnownChange::Lossless | KnownChange::Equal => 1,
+        KnownChange::NotShown | KnownChange::TooFewTrials => 2,
+    });
     answers
 }
 

@@ -21,14 +21,20 @@ pub(super) fn in_order(table: &Table, columns: &[usize]) -> Vec<usize> {
         let is_cheap = |one: &Looks| one.cost <= least.cost + TURNS_EQUAL.ln_1p();
         let cheap = complete.iter().filter(|one| is_cheap(one));
         let shortest = cheap.map(|one| one.application).fold(f64::INFINITY, f64::min);
+        let is_first = |one: &Looks| is_cheap(one) && one.application <= shortest + TURNS_EQUAL.ln_1p();
         // Where the order of costs depends on the load, that at the limit counts: it is what the method takes when it is full, and noise
         // hardly moves it, unlike what was captured.
-        let is_cheaper_at_limit = |one: &Looks| table.costs_depend_on_load(one.column, least.column);
-        let is_first = |one: &Looks| is_cheap(one) && one.application <= shortest + TURNS_EQUAL.ln_1p();
-        // The first of several captures most: costs can be unknown.
-        let nth =
-            complete.iter().position(is_cheaper_at_limit).or_else(|| complete.iter().position(is_first));
-        let nth = nth.unwrap_or(0);
+        let depends_on_load = |one: &Looks| table.costs_depend_on_load(one.column, least.column);
+        let nth = match complete.iter().any(depends_on_load) {
+            true => {
+                let may_be_first = |(_, one): &(usize, &Looks)| is_cheap(one) || depends_on_load(one);
+                let candidates = complete.iter().enumerate().filter(may_be_first);
+                candidates.min_by(|(_, one), (_, other)| one.cost_at_limit.total_cmp(&other.cost_at_limit))
+            }
+            // The first of several captures most: costs can be unknown.
+            false => complete.iter().enumerate().find(|(_, one)| is_first(one)),
+        };
+        let nth = nth.map_or(0, |(nth, _)| nth);
         order.push(complete.remove(nth).column);
     }
     order.extend(lossy.iter().map(|one| one.column));

@@ -59,6 +59,7 @@ pub(super) struct Looks {
     pub(super) share: f64,
     pub(super) cost: f64,
     pub(super) application: f64,
+    pub(super) cost_at_limit: f64,
 }
 
 /// Rounds of trials at one load.
@@ -161,6 +162,9 @@ impl Table {
     /// Whether one of these methods costs less at the limit and the other one at the lower load, each by enough to matter: waking up for
     /// every few packets costs much, and nothing where packets never cease. Then neither is the cheaper one.
     pub(super) fn costs_depend_on_load(&self, one: usize, other: usize) -> bool {
+        if self.cost_load_pps == self.load_pps {
+            return false;
+        }
         let saved = |measure| middle(&rounds_of_both(self, measure, one, other)).unwrap_or(0.0);
         let (low, limit) = (saved(Measure::Cost), saved(Measure::CostAtLimit));
         let matters = TURNS_EQUAL.ln_1p();
@@ -198,6 +202,7 @@ impl Table {
                 share: median(values(&self.captured, column)).unwrap_or(f64::NEG_INFINITY),
                 cost: median(values(costs, column)).unwrap_or(f64::INFINITY),
                 application: median(values(&self.application, column)).unwrap_or(f64::INFINITY),
+                cost_at_limit: median(values(&self.cost_at_limit, column)).unwrap_or(f64::INFINITY),
             });
         }
         looks

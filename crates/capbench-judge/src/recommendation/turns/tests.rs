@@ -452,7 +452,7 @@ fn ranked_at_load(methods: &[Method]) -> Ranking {
     }
     let ranking = recommend(&trials, &[]).unwrap().rankings.remove(0);
     let first = ranking.turns.as_ref().unwrap().methods[0].method.clone();
-    assert_eq!(first, SavedMethod::from("af-xdp"), "it costs half");
+    assert_eq!(first, SavedMethod::from("af-xdp"), "it costs less, or captures more");
     ranking
 }
 
@@ -462,6 +462,15 @@ fn of_a_load_that_one_method_sustains_it_is_the_answer_though_another_one_costs_
     let ranking = ranked_at_load(&[cheap, Method { captured: 100_000, ..V3 }]);
     let Conclusion::Use { method, .. } = &ranking.conclusion else { panic!("{ranking:?}") };
     assert_eq!((method, ranking.methods[0].method.to_string()), (&"packet-v3".into(), "packet-v3".into()));
+}
+
+#[test]
+fn a_method_that_lost_some_of_the_load_is_not_equal_to_one_that_sustains_it() {
+    let best = Method { name: "af-xdp", captured: 100_000, ..V3 };
+    let ranking = ranked_at_load(&[best, Method { name: "libpcap", captured: 97_000, ..V3 }]);
+    assert_eq!(ranking.turns.as_ref().unwrap().methods[1].relation, RelationToFirst::Equal);
+    let Conclusion::Use { method, equal, .. } = &ranking.conclusion else { panic!("{ranking:?}") };
+    assert_eq!((method, equal.len()), (&"af-xdp".into(), 0));
 }
 
 #[test]

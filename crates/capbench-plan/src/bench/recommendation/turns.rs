@@ -17,7 +17,9 @@ use capbench_judge::recommendation::turns::Turns;
 use capbench_judge::recommendation::{Certainty, Conclusion, Ranking, SustainedStatus, recommend};
 use capbench_judge::search::Ratio;
 use capbench_judge::sustained::missing_share;
-use capbench_judge::thresholds::{TURN_LENGTH, TURNS_LOAD, TURNS_LOSS_FOR_COST};
+use capbench_judge::thresholds::{
+    BENCH_TIME, QUICK_BENCH_TIME, TURN_LENGTH, TURNS_LOAD, TURNS_LOSS_FOR_COST,
+};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
@@ -287,8 +289,10 @@ const BESIDES_SENDING: BesidesSending =
     BesidesSending { trial: Duration::from_millis(200), in_turns: Duration::from_millis(100) };
 
 const SIZES: [u16; 3] = [64, 512, 1518];
-const QUICK: Effort = Effort { octets: &[64], budget_s: 18, precision: 0.1, trial_ms: 300 };
-const WHOLE: Effort = Effort { octets: &SIZES, budget_s: 80, precision: 0.05, trial_ms: 400 };
+const QUICK: Effort =
+    Effort { octets: &[64], budget_s: QUICK_BENCH_TIME.as_secs(), precision: 0.1, trial_ms: 300 };
+const WHOLE: Effort =
+    Effort { octets: &SIZES, budget_s: BENCH_TIME.as_secs(), precision: 0.05, trial_ms: 400 };
 
 /// What benches said of many hosts.
 #[derive(Debug, Default)]

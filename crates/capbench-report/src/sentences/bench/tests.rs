@@ -93,7 +93,12 @@ fn a_method_may_be_used_without_a_known_rate() {
 
 #[test]
 fn methods_that_are_worse_come_before_the_rate() {
-    let worse = |method: &str, by, factor| WorseMethod { method: method.into(), by, factor };
+    let worse = |method: &str, by, factor| WorseMethod {
+        method: method.into(),
+        by,
+        factor,
+        of_pps: (by == BelowBy::Loss).then_some(1_516_000.0),
+    };
     let worse = vec![worse("packet-v2", BelowBy::Cost, 2.14), worse("recv", BelowBy::Loss, 2.0)];
     let sustains = SustainedRate::AtLeast { pps: 688_500.0 };
     let named = BenchVerdict::Use {
@@ -106,7 +111,7 @@ fn methods_that_are_worse_come_before_the_rate() {
         may_be_as_good: methods(["af-xdp"]),
         worse: worse.clone(),
     };
-    let are_worse = "packet-v2 (2.1 times the CPU time per packet) and recv (captures 50 % fewer frames) are worse. At least \
+    let are_worse = "packet-v2 (2.1 times the CPU time per packet) and recv (captures 50 % fewer of 1.51 million packets/s) are worse. At least \
                      688,000 packets/s without loss, 60 ns of application CPU per packet.";
     assert_eq!(
         verdict_words(named),
@@ -181,7 +186,7 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         place: Some(Place::Ring),
         equal: vec!["libpcap".into()],
         may_be_as_good: Vec::new(),
-        worse: vec![WorseMethod { method: "recv".into(), by: BelowBy::Loss, factor: 1.25 }],
+        worse: vec![WorseMethod { method: "recv".into(), by: BelowBy::Loss, factor: 1.25, of_pps: None }],
     };
     assert_eq!(
         verdict_words(with_a_worse_one),
@@ -317,7 +322,7 @@ fn losses_in_pauses_of_the_host_are_said_by_method() {
     assert_eq!(
         words(&BenchFinding::Paused { methods: vec![paused(1), paused(2)] }),
         "At loads that they sustain, 1 of 3 trials of a (0.3 % of the frames) and 2 of 3 trials of a (up to 0.3 % of the frames) \
-         lost frames: in a single moment, as when the host stops the capture thread, or not again in a second trial. capbench does not \
+         lost frames: in a single moment, as when the host stops the capture thread, while other programs used the CPUs, or not again in a second trial. capbench does not \
          count these losses against a method."
     );
 }
@@ -457,8 +462,8 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
     let by_load = words(&BenchFinding::InTurns(MethodsInTurns { costs_by_load, ..fact.clone() }));
     assert!(
         by_load.ends_with(
-            "those at 200,000 packets/s. recvmmsg takes 1.3 times the CPU time of packet-v3 there, and 0.8 times at 500,000 \
-             packets/s: which one is better depends on the load; `--rate` compares them at yours."
+            "those at 200,000 packets/s. At 200,000 packets/s recvmmsg takes 1.3 times the CPU time of packet-v3, at 500,000 \
+             packets/s 0.8 times. Which one is better depends on the load: `--rate` compares them at one."
         ),
         "{by_load}"
     );

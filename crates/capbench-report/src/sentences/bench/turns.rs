@@ -1,7 +1,7 @@
 //! The words of `MethodsInTurns`: how the other methods compare with the first one at one load.
 
 use capbench_judge::finding::bench::{CostByLoad, MethodBelow, MethodsInTurns, MostMissed};
-use capbench_judge::recommendation::turns::{BelowBy, Multiple, SentShares};
+use capbench_judge::recommendation::turns::{BelowBy, SentShares};
 use capbench_model::figures::percent;
 use capbench_model::saved::SavedMethod;
 
@@ -45,13 +45,14 @@ pub(super) fn words(fact: &MethodsInTurns) -> String {
 /// That it depends on the load which of two methods costs less.
 fn by_load_words(by_load: &CostByLoad, fact: &MethodsInTurns) -> String {
     let CostByLoad { method, relative_cost, relative_cost_at_limit } = by_load;
+    let at_costs = fact.cost_load_pps.unwrap_or(fact.load_pps);
     format!(
-        "{method} takes {} the CPU time of {} there, and {} at {}: which one is better depends on the load; `--rate` compares them \
-         at yours.",
+        "At {} {method} takes {} the CPU time of {}, at {} {}. Which one is better depends on the load: `--rate` compares them at one.",
+        rate(at_costs),
         times(relative_cost.middle),
         fact.first,
-        times(relative_cost_at_limit.middle),
         rate(fact.load_pps),
+        times(relative_cost_at_limit.middle),
     )
 }
 
@@ -86,7 +87,7 @@ fn below_words(below: &MethodBelow, fact: &MethodsInTurns) -> String {
         Some(MostMissed::Buffered) => factors.push("left most in its buffers".into()),
         None => {}
     }
-    if let Some(cost) = below.relative_cost.filter(|cost| below.by != BelowBy::Loss || is_other_cost(*cost)) {
+    if let Some(cost) = below.relative_cost.filter(|cost| below.by != BelowBy::Loss || cost.excludes_one()) {
         let whose = if below.by == BelowBy::ApplicationCost { "application " } else { "" };
         let ratio = below.cost_ratio.unwrap_or(cost.middle);
         factors.push(format!("{} the {whose}CPU time per packet", times(ratio)));
@@ -96,11 +97,6 @@ fn below_words(below: &MethodBelow, fact: &MethodsInTurns) -> String {
         false => format!(" ({})", factors.join(", ")),
     };
     format!("{} {captured}{factors}", below.method)
-}
-
-/// Whether the interval of a relative cost excludes that of the first method.
-fn is_other_cost(cost: Multiple) -> bool {
-    cost.low.is_some_and(|low| low > 1.0) || cost.high.is_some_and(|high| high < 1.0)
 }
 
 /// `8.4 times`, or from ten on `21 times`.

@@ -4,11 +4,11 @@ use super::{in_fact, limits, turns};
 use crate::answers::results_of;
 use crate::imports::{
     BenchFinding, BenchVerdict, Certainty, ComparedMethods, ComparedTime, ComparisonFinding,
-    ComparisonOutcome, Fact, FigureCounts, Finding, FoundLoad, Held, KeepsUp, KeptPoints, KeptUp, Limit,
-    LimitOfMethods, MembersGrowth, MembersRate, MembersStop, MethodKeepsUp, MethodLoad, MethodsInTurns,
-    Multiple, NsRange, Results, Rivals, SavedMethod, SearchAnswer, SearchFinding, SearchedSetUp, SizeLabel,
-    StopFigures, SustainedLoads, SustainedRate, SweepAnswer, SweepFinding, SweepPoint, SweepScene,
-    SweepSeries, TrialResult, WorseMethod, sentences,
+    ComparisonOutcome, CostByLoad, Fact, FigureCounts, Finding, FoundLoad, Held, KeepsUp, KeptPoints, KeptUp,
+    Limit, LimitOfMethods, MembersGrowth, MembersRate, MembersStop, MethodKeepsUp, MethodLoad,
+    MethodsInTurns, Multiple, NsRange, Results, Rivals, SavedMethod, SearchAnswer, SearchFinding,
+    SearchedSetUp, SizeLabel, StopFigures, SustainedLoads, SustainedRate, SweepAnswer, SweepFinding,
+    SweepPoint, SweepScene, SweepSeries, TrialResult, WorseMethod, sentences,
 };
 
 /// A fact of an earlier version, with the trials that it named.
@@ -328,13 +328,23 @@ fn what_turns_show_is_found_to_be_wrong_once_it_says_something_else() {
     let (verdict, in_turns) = of_turns(&mut results);
     assert_eq!(turns::in_verdict(&verdict, &results), Vec::<String>::new());
     assert_eq!(turns::in_finding(&in_turns, &results), Vec::<String>::new());
-    let changes: [(&str, Change<MethodsInTurns>); 6] = [
+    let changes: [(&str, Change<MethodsInTurns>); 7] = [
         ("rounds, but", |fact| fact.rounds += 1),
         ("in two groups", |fact| fact.equal.push(fact.first.clone())),
         ("is worse than", |fact| std::mem::swap(&mut fact.first, &mut fact.below[0].method)),
         ("captured", |fact| fact.below[1].captured_ratio = 0.9),
         ("the medians show", |fact| {
             fact.below[0].relative_cost = Some(Multiple { middle: 9.0, low: None, high: None });
+        }),
+        ("at both loads", |fact| {
+            let dearer = &fact.below[0];
+            let relative_cost = dearer.relative_cost.unwrap();
+            let method = dearer.method.clone();
+            fact.costs_by_load.push(CostByLoad {
+                method,
+                relative_cost,
+                relative_cost_at_limit: relative_cost,
+            });
         }),
         ("1.000 times", |fact| fact.equal = fact.below.drain(1..).map(|below| below.method).collect()),
     ];

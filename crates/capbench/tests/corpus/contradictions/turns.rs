@@ -30,7 +30,7 @@ pub fn in_verdict(verdict: &BenchVerdict, results: &Results) -> Vec<String> {
             vec!["methods are worse in turns, and none took turns".into()]
         };
     };
-    for WorseMethod { method, by, factor } in worse {
+    for WorseMethod { method, by, factor, .. } in worse {
         all.extend(turns.against_below(named, method, *by, Some(*factor)));
     }
     all
@@ -58,13 +58,15 @@ pub fn in_finding(fact: &MethodsInTurns, results: &Results) -> Vec<String> {
             all.extend(against_ratio(&below.method, middle, ns / first_ns));
         }
     }
-    for CostByLoad { method, relative_cost, relative_cost_at_limit } in &fact.costs_by_load {
-        for (said, trials) in [(relative_cost, &turns.for_costs), (relative_cost_at_limit, &turns.at_load)] {
-            if let Some([first_ns, ns]) =
-                turns.medians([&fact.first, method], trials, TrialResult::total_ns_per_packet)
-            {
-                all.extend(against_ratio(method, said.middle, ns / first_ns));
-            }
+    for CostByLoad { method, .. } in &fact.costs_by_load {
+        let ratios = [&turns.for_costs, &turns.at_load].map(|trials| {
+            let costs = turns.medians([&fact.first, method], trials, TrialResult::total_ns_per_packet);
+            costs.map(|[first_ns, ns]| ns / first_ns)
+        });
+        if let [Some(low), Some(limit)] = ratios
+            && (low > 1.0) == (limit > 1.0)
+        {
+            all.push(format!("{method}: the medians show {low:.3} and {limit:.3} times at both loads"));
         }
     }
     for equal in &fact.equal {
