@@ -305,9 +305,12 @@ impl Judgement {
                     .advantage_over(table, Measure::Captured, column)
                     .map(Multiple::inverse),
                 relative_cost,
-                relative_cost_at_limit: self
-                    .advantage_over(table, Measure::CostAtLimit, column)
-                    .filter(|at_limit| relative_cost.is_some_and(|cost| cost.is_opposite_to(*at_limit))),
+                relative_cost_at_limit: self.advantage_over(table, Measure::CostAtLimit, column).filter(
+                    |at_limit| {
+                        table.costs_depend_on_load(self.first, column)
+                            && relative_cost.is_some_and(|cost| cost.is_opposite_to(*at_limit))
+                    },
+                ),
                 relation,
                 is_decided: Some(self.decides(relation)),
             });

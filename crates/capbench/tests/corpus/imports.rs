@@ -7,17 +7,21 @@ pub use capbench_dataset::export::Export;
 pub use capbench_dataset::layout::Labels;
 pub use capbench_dataset::page;
 pub use capbench_judge::comparison::runs::of_runs;
-pub use capbench_judge::comparison::{Comparison, Thresholds};
+pub use capbench_judge::comparison::{Comparison, Measure, Thresholds};
 pub use capbench_judge::finding::bench::{
-    BenchFinding, BenchVerdict, ComparedTime, CostByLoad, MethodsInTurns, NsRange, Rivals, SustainedRate,
-    WorseMethod,
+    BenchFinding, BenchVerdict, ComparedTime, CostByLoad, MethodsInTurns, NsRange, PausedMethod, Rivals,
+    SustainedRate, WorseMethod,
 };
 pub use capbench_judge::finding::caveats::Caveat;
 pub use capbench_judge::finding::comparison::{
-    ComparedMethods, ComparisonFinding, ComparisonOutcome, FigureCounts,
+    ComparedMethods, ComparisonFinding, ComparisonOutcome, FigureAnswer, FigureCounts, KnownChange,
 };
 pub use capbench_judge::finding::disturbers::{CpuUse, Disturber};
+pub use capbench_judge::finding::loss_pattern::LossPatternFinding;
 pub use capbench_judge::finding::noise::NoiseCause;
+pub use capbench_judge::finding::rfc2544::{
+    FoundThroughput, Rfc2544Answer, TestFact, TestResult, Throughput,
+};
 pub use capbench_judge::finding::search::{
     FoundLoad, GoalFact, LimitOfMethods, LowestLoad, MethodLoad, SearchAnswer, SearchFinding,
     SetUp as SearchedSetUp, SustainedLoads,
@@ -30,6 +34,8 @@ pub use capbench_judge::finding::sweep::point::{SweepPoint, SweepSeries};
 pub use capbench_judge::finding::sweep::series::{KeepsUp, KeptPoints};
 pub use capbench_judge::finding::sweep::stop_figures::StopFigures;
 pub use capbench_judge::finding::sweep::{SweepAnswer, SweepFinding};
+pub use capbench_judge::finding::trials::{Account, TrialFinding};
+pub use capbench_judge::finding::unfinished::{TriedLoad, Unfinished};
 pub use capbench_judge::finding::{Finding as Fact, Found, comparison};
 pub use capbench_judge::limit::Limit;
 pub use capbench_judge::livelock;

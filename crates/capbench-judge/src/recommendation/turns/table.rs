@@ -165,10 +165,13 @@ impl Table {
         if self.cost_load_pps == self.load_pps {
             return false;
         }
-        let saved = |measure| middle(&rounds_of_both(self, measure, one, other)).unwrap_or(0.0);
-        let (low, limit) = (saved(Measure::Cost), saved(Measure::CostAtLimit));
-        let matters = TURNS_EQUAL.ln_1p();
-        (low >= matters && limit <= -matters) || (low <= -matters && limit >= matters)
+        let times =
+            |measure| Contrast::between(self, measure, one, other).map(|costs| costs.multiple().middle);
+        let (Some(low), Some(limit)) = (times(Measure::Cost), times(Measure::CostAtLimit)) else {
+            return false;
+        };
+        let matters = 1.0 + TURNS_EQUAL;
+        (low >= matters && limit <= matters.recip()) || (low <= matters.recip() && limit >= matters)
     }
 
     /// The share that a method captured: none where it is as little as counts as least.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::comparisons::visits_of_run;
 use super::{median, trials_of, turns};
 use crate::imports::{
-    BenchFinding, BenchVerdict, ComparedTime, Finding, Phase, Results, Rivals, SavedMethod, SustainedRate,
-    TrialResult, Verdict, recommendation,
+    BenchFinding, BenchVerdict, ComparedTime, Finding, PausedMethod, Phase, Results, Rivals, SavedMethod,
+    SustainedRate, TrialResult, Verdict, recommendation,
 };
 
 /// A lossless trial shows a rate if it offered at least this share of it: a load may lack as much, and rates are rounded.
@@ -47,6 +47,9 @@ pub fn in_finding(fact: &BenchFinding, finding: &Finding, results: &Results) -> 
             }
         }
         BenchFinding::Settle { command, .. } => all.extend(against_command(command, results)),
+        BenchFinding::Paused { methods } => {
+            all.extend(methods.iter().filter_map(|paused| against_paused(paused, finding, results)));
+        }
         _ => {}
     }
     all
@@ -173,6 +176,17 @@ fn median_ns(
 fn application_ns(trial: &TrialResult) -> Option<f64> {
     let least = trial.cpu.app_ns_per_packet?;
     Some(f64::midpoint(least, trial.cpu.app_ns_per_packet_at_most.unwrap_or(least).max(least)))
+}
+
+/// As many of the named trials of a method lost frames, and none a larger share.
+fn against_paused(paused: &PausedMethod, finding: &Finding, results: &Results) -> Option<String> {
+    let mut lossy = trials_of(results, &finding.trials);
+    lossy.retain(|trial| trial.profile.method == paused.method && trial.lost() > 0);
+    let largest = lossy.iter().map(|trial| trial.sent_loss_ratio()).fold(0.0, f64::max);
+    let is_so = (lossy.len() as u32, largest) == (paused.lossy_trials, paused.largest_loss_ratio);
+    (!is_so).then(|| {
+        format!("{} named trials of {} lost up to {largest} of their frames", lossy.len(), paused.method)
+    })
 }
 
 /// A command that decides asks for more visits than the run had.

@@ -9,16 +9,20 @@
 //! | `benches` | the rate of the named method, its rivals, costs, and commands that decide |
 //! | `turns` | which methods are worse in turns, by how much, and which are equal |
 //! | `sweeps` | points at which methods keep up, what stops more members |
-//! | `comparisons` | the visits that a comparison asks for |
+//! | `comparisons` | the visits that a comparison asks for, and which method costs less |
+//! | `trials` | where packets are, when they were lost, and the bounds of a run without a conclusion |
+//! | `rfc2544` | throughputs, and the loss at the highest load |
 //! | `transcribed` | facts of earlier versions that their trials contradict: each is found |
 
 mod benches;
 mod caveats;
 mod comparisons;
 mod limits;
+mod rfc2544;
 mod searches;
 mod sweeps;
 mod transcribed;
+mod trials;
 mod turns;
 
 use crate::imports::{Fact, Finding, Results, TrialResult};
@@ -46,7 +50,15 @@ fn in_fact(fact: &Fact, finding: &Finding, results: &Results) -> Vec<String> {
         Fact::Sweep(found) => sweeps::in_finding(found, results),
         Fact::Comparison(found) => comparisons::in_finding(found, results),
         Fact::Caveat(caveat) => caveats::in_caveat(caveat, finding, results),
-        _ => Vec::new(),
+        Fact::Trials(found) => trials::in_finding(found, finding, results),
+        Fact::LossPattern(found) => trials::in_loss_pattern(found, finding, results),
+        Fact::Unfinished(found) => trials::in_unfinished(found, results),
+        Fact::Rfc2544Answer(answer) => rfc2544::in_answer(answer, results),
+        Fact::SoakAnswer(_)
+        | Fact::Soak(_)
+        | Fact::ReproductionAnswer(_)
+        | Fact::Reproduction(_)
+        | Fact::Queues(_) => Vec::new(),
     }
 }
 

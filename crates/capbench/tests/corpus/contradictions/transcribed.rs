@@ -1,14 +1,17 @@
 //! Facts that earlier versions found, transcribed, with the saved trials of their runs: each is contradicted, and found to be.
 
+use std::collections::BTreeMap;
+
 use super::{in_fact, limits, turns};
-use crate::answers::results_of;
+use crate::answers::{self, results_of};
 use crate::imports::{
     BenchFinding, BenchVerdict, Certainty, ComparedMethods, ComparedTime, ComparisonFinding,
-    ComparisonOutcome, CostByLoad, Fact, FigureCounts, Finding, FoundLoad, Held, KeepsUp, KeptPoints, KeptUp,
-    Limit, LimitOfMethods, MembersGrowth, MembersRate, MembersStop, MethodKeepsUp, MethodLoad,
-    MethodsInTurns, Multiple, NsRange, Results, Rivals, SavedMethod, SearchAnswer, SearchFinding,
-    SearchedSetUp, SizeLabel, StopFigures, SustainedLoads, SustainedRate, SweepAnswer, SweepFinding,
-    SweepPoint, SweepScene, SweepSeries, TrialResult, WorseMethod, sentences,
+    ComparisonOutcome, CostByLoad, Fact, FigureCounts, Finding, FoundLoad, FoundThroughput, Held, KeepsUp,
+    KeptPoints, KeptUp, KnownChange, Limit, LimitOfMethods, LossPatternFinding, Measure, MembersGrowth,
+    MembersRate, MembersStop, MethodKeepsUp, MethodLoad, MethodsInTurns, Multiple, NsRange, Results,
+    Rfc2544Answer, Rivals, SavedMethod, SearchAnswer, SearchFinding, SearchedSetUp, SizeLabel, StopFigures,
+    SustainedLoads, SustainedRate, SweepAnswer, SweepFinding, SweepPoint, SweepScene, SweepSeries, TestFact,
+    TrialFinding, TrialResult, Unfinished, WorseMethod, sentences,
 };
 
 /// A fact of an earlier version, with the trials that it named.
@@ -368,4 +371,85 @@ fn what_turns_show_is_found_to_be_wrong_once_it_says_something_else() {
         let found = turns::in_verdict(&fact, &results).join("; ");
         assert!(found.contains(contradiction), "{contradiction}: {found}");
     }
+}
+
+/// Makes a fact wrong if it is of the kind. Returns whether it is.
+type ChangeOfKind = fn(&mut Fact) -> bool;
+
+/// A wrong fact of each kind, with the kind.
+const CHANGES: [(&str, ChangeOfKind); 9] = [
+    ("account", |fact| {
+        let Fact::Trials(TrialFinding::AccountedFor(account)) = fact else { return false };
+        account.sent_frames += 1;
+        true
+    }),
+    ("noisy trials", |fact| {
+        let Fact::Trials(TrialFinding::Noisy { noisy_trials, .. }) = fact else { return false };
+        *noisy_trials += 1;
+        true
+    }),
+    ("worst window", |fact| {
+        let Fact::LossPattern(LossPatternFinding::WorstWindow { loss_ratio, .. }) = fact else {
+            return false;
+        };
+        *loss_ratio = 0.0;
+        true
+    }),
+    ("marks of rings", |fact| {
+        let Fact::LossPattern(LossPatternFinding::RingLossConfirmed { ring_drops, .. }) = fact else {
+            return false;
+        };
+        *ring_drops += 1;
+        true
+    }),
+    ("load of an unfinished run", |fact| {
+        let Fact::Unfinished(Unfinished { lossless: Some(tried), .. }) = fact else { return false };
+        tried.offered_pps *= 2.0;
+        true
+    }),
+    ("throughput", |fact| {
+        let Fact::Rfc2544Answer(Rfc2544Answer::Throughput { set_ups }) = fact else { return false };
+        let FoundThroughput::Regular { pps } = &mut set_ups[0].found else { return false };
+        *pps *= 2.0;
+        true
+    }),
+    ("loss at the highest load", |fact| {
+        let Fact::Rfc2544Answer(Rfc2544Answer::Loss { tests }) = fact else { return false };
+        let TestFact::SomeLost { highest, .. } = &mut tests[0].fact else { return false };
+        highest.loss_ratio += 0.5;
+        true
+    }),
+    ("pauses", |fact| {
+        let Fact::Bench(BenchFinding::Paused { methods }) = fact else { return false };
+        methods[0].lossy_trials += 1;
+        true
+    }),
+    ("costs of methods in pairs", |fact| {
+        let Fact::Comparison(ComparisonFinding::OfMethods { compared }) = fact else { return false };
+        let mut answers = compared[0].answers.iter_mut();
+        let Some(answer) = answers.find(|answer| answer.measure == Measure::TotalCost) else { return false };
+        answer.known = match answer.known {
+            KnownChange::Better => KnownChange::Worse,
+            KnownChange::Worse => KnownChange::Better,
+            _ => return false,
+        };
+        true
+    }),
+];
+
+#[test]
+fn a_fact_of_each_kind_is_found_to_be_wrong_once_it_says_something_else() {
+    let mut left = BTreeMap::from(CHANGES);
+    for run in answers::runs() {
+        let Ok(read) = &run.read else { continue };
+        let mut results = read.results.clone();
+        sentences::conclude(&mut results);
+        for finding in results.answers.iter().chain(&results.findings).chain(&results.caveats) {
+            left.retain(|_, change| {
+                let Some(mut fact) = finding.fact.clone() else { return true };
+                !change(&mut fact) || in_fact(&fact, finding, &results).is_empty()
+            });
+        }
+    }
+    assert!(left.is_empty(), "no run contradicts {:?}", left.keys());
 }
