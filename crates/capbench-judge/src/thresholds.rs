@@ -170,11 +170,9 @@ capbench_statistics::thresholds! {
     /// number is above the one before by a third to a half: a run is longer than it must be by as much.
     TURNS_LOOKS: [usize; 7] = [4, 6, 9, 13, 19, 28, 42], "rounds",
         "simulated: after 3 rounds, work of others in every trial of one method and none of the other looks like a difference";
-    /// Methods are equal if their captured shares and their costs are shown to differ by no more than this share.
+    /// Methods are equal if their captured shares and their costs are shown to differ by no more than this share. One is worse from there on.
     TURNS_EQUAL: f64 = 0.1, "of the figure",
         "a choice: limits that are further apart than a tenth matter to every user (COARSEST_PRECISION)";
-    /// A method is named as better than another one from this difference on.
-    TURNS_REPORTED: f64 = 0.05, "of the figure", "a choice: as for two runs (REPORTED_CHANGE), half of TURNS_EQUAL";
     /// The confidence level of each single interval of trials in turns. It is stricter than LEVEL, since they are judged several times.
     TURNS_LEVEL: f64 = 0.98, "probability",
         "simulated: at 0.95, one of 200 hosts names a method that reads an eighth less, and costs less";

@@ -8163,7 +8163,7 @@ class FactBenchInTurns(TypedDict):
     cost_load_pps: NotRequired[float]
     """The load at which CPU times are compared, in packets per second; absent if it is the same, or unknown."""
     costs_by_load: NotRequired[list[CostByLoad]]
-    """Those of the methods that are not worse of which it depends on the load whether they cost less than the first."""
+    """Methods of which it depends on the load whether they cost less than the first."""
     equal: list[str]
     """Methods that are equal to the first."""
     fewest_rounds: NotRequired[int]

@@ -6,7 +6,7 @@ use capbench_statistics::interval::Estimate;
 
 use super::{Cost, Entrant, Ranking, is_short, turns};
 use crate::sustained::is_delivered;
-use crate::thresholds::{COST_RANGE_ERROR, LEAST_COST_ERROR, LEAST_DISTURBED_VISITS, TURNS_REPORTED};
+use crate::thresholds::{COST_RANGE_ERROR, LEAST_COST_ERROR, LEAST_DISTURBED_VISITS, TURNS_EQUAL};
 
 impl Cost {
     /// The cost of a method at a load. `None` if it did not sustain it, or was not measured there.
@@ -71,7 +71,7 @@ impl Ranking {
         let total_ns = |method: &SavedMethod| self.find(method)?.cost.as_ref()?.total_ns;
         let first_ns = total_ns(&turns.methods.first()?.method);
         let ratio = total_ns(method).zip(first_ns).map(|(total_ns, first_ns)| total_ns / first_ns);
-        let least = if in_rounds > 1.0 { 1.0 + TURNS_REPORTED } else { 0.0 };
+        let least = if in_rounds > 1.0 { 1.0 + TURNS_EQUAL } else { 0.0 };
         let most = if in_rounds > 1.0 { f64::INFINITY } else { 1.0 };
         Some(ratio.filter(|ratio| (least..most).contains(ratio)).unwrap_or(in_rounds))
     }

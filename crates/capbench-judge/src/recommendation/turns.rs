@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::sustained::is_rate_sent;
 use crate::thresholds::{
     TURNS_CAPTURED, TURNS_EQUAL, TURNS_FALSE_ALARMS, TURNS_LAST_LOOK, TURNS_LOOKS, TURNS_LOSS_FOR_COST,
-    TURNS_NOT_BETTER_LEVEL, TURNS_REPORTED,
+    TURNS_NOT_BETTER_LEVEL,
 };
 use figures::captured_share;
 use loss::Loss;
@@ -477,9 +477,9 @@ fn planned_level() -> f64 {
     TURNS_FALSE_ALARMS * (1.0 - TURNS_LAST_LOOK) / TURNS_LOOKS.len() as f64
 }
 
-/// Whether the candidate is better by enough to be reported, on the logarithmic scale.
+/// Whether the candidate is better by enough to matter, on the logarithmic scale.
 fn is_ahead(by: f64) -> bool {
-    by >= TURNS_REPORTED.ln_1p()
+    by >= TURNS_EQUAL.ln_1p()
 }
 
 impl Turns {

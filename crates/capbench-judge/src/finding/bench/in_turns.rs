@@ -47,7 +47,7 @@ pub struct MethodsInTurns {
     pub may_be_as_good: Vec<SavedMethod>,
     /// Methods that may also be better.
     pub may_be_better: Vec<SavedMethod>,
-    /// Those of the methods that are not worse of which it depends on the load whether they cost less than the first.
+    /// Methods of which it depends on the load whether they cost less than the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub costs_by_load: Vec<CostByLoad>,
 }
@@ -125,8 +125,8 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
     };
     for one in &turns.methods[1..] {
         let method = one.method.clone();
-        if let (false, Some(relative_cost), Some(relative_cost_at_limit)) =
-            (one.is_below(), one.relative_cost, one.relative_cost_at_limit)
+        if let (Some(relative_cost), Some(relative_cost_at_limit)) =
+            (one.relative_cost, one.relative_cost_at_limit)
         {
             let method = method.clone();
             fact.costs_by_load.push(CostByLoad { method, relative_cost, relative_cost_at_limit });

@@ -165,13 +165,18 @@ impl Table {
         if self.cost_load_pps == self.load_pps {
             return false;
         }
-        let times =
-            |measure| Contrast::between(self, measure, one, other).map(|costs| costs.multiple().middle);
-        let (Some(low), Some(limit)) = (times(Measure::Cost), times(Measure::CostAtLimit)) else {
+        let [low, limit] =
+            [Measure::Cost, Measure::CostAtLimit].map(|measure| rounds_of_both(self, measure, one, other));
+        // Shifts take long. The medians are of one sign nearly always.
+        let saved = |rounds: &[Groups]| middle(rounds).unwrap_or(0.0);
+        if saved(&low) * saved(&limit) >= 0.0 {
             return false;
+        }
+        let shifted = |rounds: &[Groups]| {
+            aligned::shift(rounds, TURNS_LEVEL).map_or(saved(rounds), |shift| shift.middle)
         };
-        let matters = 1.0 + TURNS_EQUAL;
-        (low >= matters && limit <= matters.recip()) || (low <= matters.recip() && limit >= matters)
+        let (low, limit, matters) = (shifted(&low), shifted(&limit), TURNS_EQUAL.ln_1p());
+        low * limit < 0.0 && low.abs().min(limit.abs()) >= matters
     }
 
     /// The share that a method captured: none where it is as little as counts as least.
