@@ -16,8 +16,10 @@ impl Ranking {
         if turns.judged_rounds > 0 {
             self.order_by(&turns);
             self.conclusion = self.concluded_by(question, &turns);
-            if let Conclusion::NoneLossless { best: Some(closest), .. } = &self.conclusion {
-                put_first(&mut self.methods, closest);
+            if let Conclusion::NoneLossless { best: Some(first), .. }
+            | Conclusion::Use { method: first, .. } = &self.conclusion
+            {
+                put_first(&mut self.methods, first);
             }
         } else {
             self.guess_by(question, &turns);
@@ -113,10 +115,11 @@ impl Ranking {
                 methods.retain(|method| !self.falls_short(question, method));
                 // Which method is best is known although no rate is, and although none is shown to sustain the load.
                 if turns.name_the_best() || methods.len() == 1 {
+                    let named = self.highest_of_equal(&first, turns);
                     // Those that may be as good are not distinguished from it within the noise.
-                    methods.retain(|method| *method != first);
+                    methods.retain(|method| *method != named);
                     return Conclusion::Use {
-                        method: first,
+                        method: named,
                         because: because(turns),
                         certainty: Certainty::Certain,
                         equal: methods,
@@ -126,6 +129,26 @@ impl Ranking {
                 Conclusion::OneOf { best: Some(first), methods, worse }
             }
         }
+    }
+}
+
+impl Ranking {
+    /// Of the first method in turns and those that equal it, the first, unless another one is shown to sustain a load without loss that is
+    /// certainly too high for it: an excess of a few packets in a moment hardly changes a captured share.
+    fn highest_of_equal(&self, first: &SavedMethod, turns: &Turns) -> SavedMethod {
+        let limit = |method: &SavedMethod| self.find(method).map(|ranked| &ranked.lossless);
+        let most = |method: &SavedMethod| limit(method).and_then(|limit| limit.at_most_pps);
+        let mut highest = first;
+        for method in &turns.methods {
+            let is_equal = matches!(method.relation, RelationToFirst::Equal);
+            let lower_pps = limit(&method.method).and_then(|limit| limit.lower_pps);
+            if let (true, Some(lower_pps), Some(most_pps)) = (is_equal, lower_pps, most(highest))
+                && lower_pps >= most_pps
+            {
+                highest = &method.method;
+            }
+        }
+        highest.clone()
     }
 }
 
@@ -140,7 +163,7 @@ fn closest(turns: &Turns) -> &SavedMethod {
     &closest.method
 }
 
-/// The method that comes closest to a load that none sustains is first: what it costs is no reason to use another one.
+/// The method that is named is first. What it costs is no reason to use another one.
 fn put_first(methods: &mut [Ranked], closest: &SavedMethod) {
     let Some(nth) = methods.iter().position(|ranked| ranked.method == *closest) else { return };
     methods[..=nth].rotate_right(1);
