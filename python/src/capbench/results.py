@@ -4796,14 +4796,14 @@ class Window(TypedDict):
 class WorseMethod(TypedDict):
     """A method that is worse than the one to use."""
 
+    at_pps: NotRequired[float]
+    """The load at which it captures less, in packets per second; absent if a cost shows it."""
     by: BelowBy
     """The figure that shows it."""
     factor: float
     """How much better the method to use is in this figure, as a multiple."""
     method: str
     """The method."""
-    of_pps: NotRequired[float]
-    """The load of which it captures less, in packets per second; absent if a cost shows it."""
 
 
 class XdpProgram(TypedDict):

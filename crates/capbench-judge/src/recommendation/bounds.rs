@@ -28,7 +28,7 @@ impl Sustained {
         if known.at_most_pps.is_some_and(|most| most <= pps) {
             return known;
         }
-        // Without a lower bound, a limit that trials show is not reached. What the threads have time for is no such limit.
+        // So it is if a trial shows a limit, and no load is shown to be sustained. What the threads have time for, no trial shows.
         let is_clear = known.status == SustainedStatus::NotReached;
         KnownLoads {
             status: status_with_upper_bound(is_clear, Some(pps)),

@@ -16,10 +16,10 @@ impl Ranking {
         if turns.judged_rounds > 0 {
             self.order_by(&turns);
             self.conclusion = self.concluded_by(question, &turns);
-            if let Conclusion::NoneLossless { best: Some(first), .. }
-            | Conclusion::Use { method: first, .. } = &self.conclusion
+            if let Conclusion::NoneLossless { best: Some(named), .. }
+            | Conclusion::Use { method: named, .. } = &self.conclusion
             {
-                put_first(&mut self.methods, first);
+                put_first(&mut self.methods, named);
             }
         } else {
             self.guess_by(question, &turns);
@@ -130,9 +130,7 @@ impl Ranking {
             }
         }
     }
-}
 
-impl Ranking {
     /// Of the first method in turns and those that equal it, the first, unless another one is shown to sustain a load without loss that is
     /// certainly too high for it: an excess of a few packets in a moment hardly changes a captured share.
     fn highest_of_equal(&self, first: &SavedMethod, turns: &Turns) -> SavedMethod {
@@ -163,9 +161,9 @@ fn closest(turns: &Turns) -> &SavedMethod {
     &closest.method
 }
 
-/// The method that is named is first. What it costs is no reason to use another one.
-fn put_first(methods: &mut [Ranked], closest: &SavedMethod) {
-    let Some(nth) = methods.iter().position(|ranked| ranked.method == *closest) else { return };
+/// Puts the method that the answer names in front of those that were above it.
+fn put_first(methods: &mut [Ranked], named: &SavedMethod) {
+    let Some(nth) = methods.iter().position(|ranked| ranked.method == *named) else { return };
     methods[..=nth].rotate_right(1);
     (methods[0].rank, methods[0].below) = (1, None);
 }

@@ -305,12 +305,7 @@ impl Judgement {
                     .advantage_over(table, Measure::Captured, column)
                     .map(Multiple::inverse),
                 relative_cost,
-                relative_cost_at_limit: self.advantage_over(table, Measure::CostAtLimit, column).filter(
-                    |at_limit| {
-                        table.costs_depend_on_load(self.first, column)
-                            && relative_cost.is_some_and(|cost| cost.is_opposite_to(*at_limit))
-                    },
-                ),
+                relative_cost_at_limit: self.opposite_at_limit(table, column, relative_cost),
                 relation,
                 is_decided: Some(self.decides(relation)),
             });
@@ -339,6 +334,13 @@ impl Judgement {
             return None;
         }
         Some(Contrast::between(table, measure, self.first, column)?.multiple())
+    }
+
+    /// The relative cost at the limit, if it is shown to be the other way round there.
+    fn opposite_at_limit(&self, table: &Table, column: usize, cost: Option<Multiple>) -> Option<Multiple> {
+        let cost = cost.filter(|_| table.costs_depend_on_load(self.first, column))?;
+        let at_limit = self.advantage_over(table, Measure::CostAtLimit, column)?;
+        cost.is_opposite_to(at_limit).then_some(at_limit)
     }
 
     fn relation(&self, table: &Table, column: usize) -> RelationToFirst {
@@ -507,10 +509,11 @@ impl Turns {
 
     /// Whether it depends on the load whether the methods that may be better than the first cost less.
     pub(crate) fn depend_on_load(&self) -> bool {
-        let open = RelationToFirst::Open { may_be_better: true };
-        let may_be_better = self.methods.iter().filter(|method| method.relation == open);
-        may_be_better.clone().count() > 0
-            && may_be_better.into_iter().all(|method| method.relative_cost_at_limit.is_some())
+        !self.name_the_best()
+            && self.methods.iter().all(|method| {
+                method.relation != RelationToFirst::Open { may_be_better: true }
+                    || method.relative_cost_at_limit.is_some()
+            })
     }
 
     /// The figures of a method.
@@ -532,7 +535,7 @@ impl Multiple {
         Self { middle: self.middle.recip(), low: self.high.map(f64::recip), high: self.low.map(f64::recip) }
     }
 
-    /// Whether the interval excludes that the method has more of the figure than the first, or that it has less.
+    /// Whether the interval excludes that both methods have as much of the figure.
     pub fn excludes_one(self) -> bool {
         self.is_above_one() || self.is_below_one()
     }

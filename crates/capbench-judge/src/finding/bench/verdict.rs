@@ -131,9 +131,9 @@ pub struct WorseMethod {
     pub by: BelowBy,
     /// How much better the method to use is in this figure, as a multiple.
     pub factor: f64,
-    /// The load of which it captures less, in packets per second; absent if a cost shows it.
+    /// The load at which it captures less, in packets per second; absent if a cost shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub of_pps: Option<f64>,
+    pub at_pps: Option<f64>,
 }
 
 /// What a method sustains without loss.
@@ -331,7 +331,7 @@ pub(super) fn worse_than(ranking: &Ranking, named: &SavedMethod) -> Vec<WorseMet
                 method,
                 by,
                 factor: cost.unwrap_or(factor.middle),
-                of_pps: load_pps.filter(|_| by == BelowBy::Loss),
+                at_pps: load_pps.filter(|_| by == BelowBy::Loss),
             });
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn in_order(table: &Table, columns: &[usize]) -> Vec<usize> {
         let shortest = cheap.map(|one| one.application).fold(f64::INFINITY, f64::min);
         let is_first = |one: &Looks| is_cheap(one) && one.application <= shortest + TURNS_EQUAL.ln_1p();
         // Where the order of costs depends on the load, that at the limit counts: it is what the method takes when it is full, and noise
-        // hardly moves it, unlike what was captured.
+        // moves it less than what was captured.
         let depends_on_load = |one: &Looks| table.costs_depend_on_load(one.column, least.column);
         let nth = match complete.iter().any(depends_on_load) {
             true => {

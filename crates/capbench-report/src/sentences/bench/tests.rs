@@ -97,7 +97,7 @@ fn methods_that_are_worse_come_before_the_rate() {
         method: method.into(),
         by,
         factor,
-        of_pps: (by == BelowBy::Loss).then_some(1_516_000.0),
+        at_pps: (by == BelowBy::Loss).then_some(1_516_000.0),
     };
     let worse = vec![worse("packet-v2", BelowBy::Cost, 2.14), worse("recv", BelowBy::Loss, 2.0)];
     let sustains = SustainedRate::AtLeast { pps: 688_500.0 };
@@ -111,7 +111,7 @@ fn methods_that_are_worse_come_before_the_rate() {
         may_be_as_good: methods(["af-xdp"]),
         worse: worse.clone(),
     };
-    let are_worse = "packet-v2 (2.1 times the CPU time per packet) and recv (captures 50 % fewer of 1.51 million packets/s) are worse. At least \
+    let are_worse = "packet-v2 (2.1 times the CPU time per packet) and recv (captures 50 % fewer frames at 1.51 million packets/s) are worse. At least \
                      688,000 packets/s without loss, 60 ns of application CPU per packet.";
     assert_eq!(
         verdict_words(named),
@@ -186,7 +186,7 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         place: Some(Place::Ring),
         equal: vec!["libpcap".into()],
         may_be_as_good: Vec::new(),
-        worse: vec![WorseMethod { method: "recv".into(), by: BelowBy::Loss, factor: 1.25, of_pps: None }],
+        worse: vec![WorseMethod { method: "recv".into(), by: BelowBy::Loss, factor: 1.25, at_pps: None }],
     };
     assert_eq!(
         verdict_words(with_a_worse_one),

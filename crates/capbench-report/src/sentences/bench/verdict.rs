@@ -175,23 +175,23 @@ fn equal_methods_words(equal: &[SavedMethod], may_be_as_good: &[SavedMethod]) ->
     words
 }
 
-/// The methods that are worse: `packet-v2 (2.1 times the CPU time per packet) and recv (captures 44 % fewer of 1.2 million packets/s) are
-/// worse`. The load of which they capture less is the same for all.
+/// The methods that are worse: `packet-v2 (2.1 times the CPU time per packet) and recv (captures 44 % fewer frames at 1.2 million packets/s) are
+/// worse`. The load at which they capture less is the same for all.
 fn worse_words(worse: &[WorseMethod]) -> String {
     let mut parts = Vec::new();
     let mut is_load_named = false;
-    for WorseMethod { method, by, factor, of_pps } in worse {
-        let by = match (by, of_pps) {
+    for WorseMethod { method, by, factor, at_pps } in worse {
+        let by = match (by, at_pps) {
             (BelowBy::Cost, _) => format!("{} the CPU time per packet", times(*factor)),
             (BelowBy::ApplicationCost, _) => {
                 format!("{} the application CPU time per packet", times(*factor))
             }
-            (BelowBy::Loss, of_pps) => {
-                let load = of_pps.filter(|_| !is_load_named).map_or("frames".into(), |pps| {
+            (BelowBy::Loss, at_pps) => {
+                let load = at_pps.filter(|_| !is_load_named).map_or_else(String::new, |pps| {
                     is_load_named = true;
-                    format!("of {}", rate_of_three_digits(pps))
+                    format!(" at {}", rate_of_three_digits(pps))
                 });
-                format!("captures {} fewer {load}", percent(1.0 - 1.0 / factor))
+                format!("captures {} fewer frames{load}", percent(1.0 - 1.0 / factor))
             }
         };
         parts.push(format!("{method} ({by})"));

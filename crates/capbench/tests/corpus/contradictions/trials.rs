@@ -122,7 +122,7 @@ pub fn in_loss_pattern(fact: &LossPatternFinding, finding: &Finding, results: &R
     all
 }
 
-/// No trial is without loss at a higher load, and none loses frames at a lower one.
+/// The named trials have the loads that are said: one without loss, one with.
 pub fn in_unfinished(fact: &Unfinished, results: &Results) -> Vec<String> {
     let mut all = Vec::new();
     let find = |tried: &TriedLoad| results.trials.iter().find(|trial| trial.number == tried.trial);
@@ -131,7 +131,10 @@ pub fn in_unfinished(fact: &Unfinished, results: &Results) -> Vec<String> {
         let is_shown = find(tried)
             .is_some_and(|trial| (trial.lost() > 0) == is_lossy && trial.offered_pps == tried.offered_pps);
         if !is_shown {
-            all.push(format!("trial {} at {} packets/s shows it not", tried.trial, tried.offered_pps));
+            all.push(format!(
+                "trial {} does not show what is said of {} packets/s",
+                tried.trial, tried.offered_pps
+            ));
         }
     }
     all
