@@ -45,16 +45,44 @@ pub struct Planned {
     /// Time for which they send.
     pub sending: Duration,
     /// Estimated time of the whole run. Absent if the run ends by its time, and not by its trials.
-    pub time: Option<Duration>,
+    pub time: Option<PlannedTime>,
     /// Searches of each set-up, of which each round has one; 0 if the run is no search.
     pub rounds: u32,
+}
+
+/// How long a run takes. A search needs more trials where other programs disturb them; before a run it is not known whether they will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedTime {
+    /// On a quiet host.
+    pub quiet: Duration,
+    /// If other programs disturb the trials.
+    pub disturbed: Duration,
+}
+
+impl PlannedTime {
+    /// The same time on every host.
+    pub fn of_any_host(time: Duration) -> Self {
+        Self { quiet: time, disturbed: time }
+    }
+
+    /// The geometric mean of both.
+    fn between(&self) -> Duration {
+        let mean_s = (self.quiet.as_secs_f64() * self.disturbed.as_secs_f64()).sqrt();
+        Duration::try_from_secs_f64(mean_s).unwrap_or(Duration::MAX)
+    }
+
+    /// Whether neither is nearly this time.
+    fn excludes(&self, time: Duration) -> bool {
+        time > self.quiet.max(self.disturbed).mul_f64(WRONG_ESTIMATE)
+            || self.quiet.min(self.disturbed) > time.mul_f64(WRONG_ESTIMATE)
+    }
 }
 
 /// The announced time of a run. How long a trial takes on this host shows only in the run, which then announces another time.
 #[derive(Clone, Copy, Debug)]
 pub struct AnnouncedTime {
     planned: Planned,
-    announced: Duration,
+    announced: PlannedTime,
     trials: usize,
     sending: Duration,
 }
@@ -67,8 +95,8 @@ impl AnnouncedTime {
     }
 
     /// The announced time, if the run is long enough to announce it.
-    pub fn worth_announcing(&self) -> Option<Duration> {
-        (self.announced >= ANNOUNCED_TIME).then_some(self.announced)
+    pub fn worth_announcing(&self) -> Option<PlannedTime> {
+        (self.announced.between() >= ANNOUNCED_TIME).then_some(self.announced)
     }
 
     /// Adds a trial that ended so long after the first one began. The new time of the whole run, if by the trials so far the announced one
@@ -83,16 +111,14 @@ impl AnnouncedTime {
         if self.trials < ESTIMATING_TRIALS || done >= 1.0 {
             return None;
         }
-        let assumed = self.planned.time?;
+        let assumed = self.planned.time?.between();
         let slower = elapsed.div_duration_f64(assumed.mul_f64(done));
         let rest = assumed.mul_f64((1.0 - done) * slower.sqrt());
         let expected = elapsed + rest;
-        let is_wrong = expected > self.announced.mul_f64(WRONG_ESTIMATE)
-            || self.announced > expected.mul_f64(WRONG_ESTIMATE);
-        if !is_wrong || rest < ANNOUNCED_TIME {
+        if !self.announced.excludes(expected) || rest < ANNOUNCED_TIME {
             return None;
         }
-        self.announced = expected;
+        self.announced = PlannedTime::of_any_host(expected);
         Some(expected)
     }
 
@@ -158,12 +184,13 @@ mod tests {
 
     use capbench_model::trial::TrialResult;
 
-    use super::{AnnouncedTime, Planned, TrialsInTurns};
+    use super::{AnnouncedTime, Planned, PlannedTime, TrialsInTurns};
 
     /// The times in whole seconds that a run of a hundred trials of 0.7 s announces, if each of them takes so long.
     fn announced(planned_s: u64, trial_s: f64) -> Vec<u64> {
         let sending = Duration::from_secs(70);
-        let planned = Planned { trials: 100, sending, time: Some(Duration::from_secs(planned_s)), rounds: 0 };
+        let time = PlannedTime::of_any_host(Duration::from_secs(planned_s));
+        let planned = Planned { trials: 100, sending, time: Some(time), rounds: 0 };
         let mut time = AnnouncedTime::of_plan(planned).unwrap();
         let trial = TrialResult { duration_s: 0.7, ..TrialResult::default() };
         let mut announced = Vec::new();
@@ -190,7 +217,7 @@ mod tests {
         (rounds, trials): (u32, usize),
         seconds_of_trial: impl Fn(usize) -> f64,
     ) -> Vec<(usize, u64)> {
-        let time = Some(Duration::from_secs(100));
+        let time = Some(PlannedTime::of_any_host(Duration::from_secs(100)));
         let planned = Planned { trials: 100, time, rounds, ..Planned::default() };
         let mut time = AnnouncedTime::of_plan(planned).unwrap();
         let mut elapsed = Duration::ZERO;
@@ -212,6 +239,25 @@ mod tests {
         assert_eq!(slower, [(15, 150), (55, 236), (66, 363), (84, 547)]);
         assert_eq!(corrections(no_search, |nth| if nth <= 40 { 0.56 } else { 1.3 }), []);
         assert_eq!(corrections(no_search, |_| 0.56), [(44, 66)]);
+    }
+
+    #[test]
+    fn a_time_that_depends_on_the_host_is_corrected_where_the_run_is_quicker_than_on_a_quiet_host_or_slower_than_on_another()
+     {
+        let seconds = Duration::from_secs;
+        let time = PlannedTime { quiet: seconds(80), disturbed: seconds(180) };
+        let planned = Planned { trials: 100, time: Some(time), ..Planned::default() };
+        let corrected = |trial_s: f64| {
+            let mut time = AnnouncedTime::of_plan(planned).unwrap();
+            assert_eq!(time.worth_announcing(), planned.time);
+            (1..=20).find_map(|nth| {
+                time.corrected_after(
+                    &TrialResult::default(),
+                    Duration::from_secs_f64(f64::from(nth) * trial_s),
+                )
+            })
+        };
+        assert_eq!([0.2, 1.2, 8.0].map(|trial_s| corrected(trial_s).is_some()), [true, false, true]);
     }
 
     #[test]

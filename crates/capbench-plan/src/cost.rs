@@ -1,7 +1,7 @@
 //! The cost of trials, counted before they run: plans run on paths with computed losses, and this module sums the cost.
 
 use crate::guards::is_overload;
-use capbench_judge::durations::{Planned, whole_run, with_repeats};
+use capbench_judge::durations::{Planned, PlannedTime, whole_run, with_repeats};
 use capbench_judge::thresholds::{PROBE_LENGTH, TRIAL_OVERHEAD};
 
 use std::time::Duration;
@@ -74,7 +74,7 @@ impl Cost {
 
     /// The whole run of these trials.
     pub fn planned(&self, quiet: Duration) -> Planned {
-        let time = Some(whole_run(self.time(quiet)));
+        let time = Some(PlannedTime::of_any_host(whole_run(self.time(quiet))));
         Planned { trials: self.trials as usize, sending: self.traffic, time, rounds: 0 }
     }
 

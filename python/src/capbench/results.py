@@ -2327,6 +2327,15 @@ class MethodCost(TypedDict):
     """The most, nanoseconds."""
 
 
+class MethodNotBelow(TypedDict):
+    """A method that is not shown to be worse than the first one."""
+
+    captured_ratio: float
+    """Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran."""
+    method: str
+    """The method."""
+
+
 class Moderation(TypedDict):
     """Interrupt moderation (`ethtool -c`)."""
 
@@ -5627,7 +5636,9 @@ class FactBenchVerdictUse(TypedDict):
     certainty: Certainty
     """How certain it is that none is better. The only method is certain."""
     equal: list[str]
-    """Methods that are equal within noise."""
+    """Methods that are equal."""
+    equal_within_ratio: NotRequired[float]
+    """By how much their figures differ at most, as trials in turns show; absent if they are equal within noise, by rates."""
     may_be_as_good: NotRequired[list[str]]
     """Methods that trials in turns do not show to be equal or worse. None is better by enough to matter."""
     method: str
@@ -5672,6 +5683,8 @@ class FactBenchVerdictNoneLossless(TypedDict):
     """The method that comes closest; absent if no trial shows one."""
     equal: NotRequired[list[str]]
     """Methods that are equal to that one in trials in turns."""
+    equal_within_ratio: NotRequired[float]
+    """By how much their figures differ at most; absent if each of them was compared with another method only."""
     is_some_unknown: bool
     """Whether of some method no trial shows what it sustains."""
     may_be_as_good: NotRequired[list[str]]
@@ -8164,7 +8177,7 @@ class FactBenchInTurns(TypedDict):
     """The load at which CPU times are compared, in packets per second; absent if it is the same, or unknown."""
     costs_by_load: NotRequired[list[CostByLoad]]
     """Methods of which it depends on the load whether they cost less than the first."""
-    equal: list[str]
+    equal: list[MethodNotBelow]
     """Methods that are equal to the first."""
     fewest_rounds: NotRequired[int]
     """The fewest rounds in which one of the methods ran: one that is known to be worse leaves. Absent if all ran in each, and in older files."""
@@ -8174,9 +8187,9 @@ class FactBenchInTurns(TypedDict):
     """Whether shares are of what a method was sent, and that is not all of the load. Where the receiver can hold the generator up, unsent frames count as missed."""
     load_pps: float
     """The load in packets per second."""
-    may_be_as_good: list[str]
+    may_be_as_good: list[MethodNotBelow]
     """Methods that may be as good as the first, or worse."""
-    may_be_better: list[str]
+    may_be_better: list[MethodNotBelow]
     """Methods that may also be better."""
     rounds: int
     """Number of rounds."""

@@ -32,7 +32,7 @@ pub use certain::CertainChoice;
 
 use crate::limit::Limit;
 use crate::sustained::{Sustains, is_as_high, is_higher};
-use crate::thresholds::TURN_LENGTH;
+use crate::thresholds::{LOWER_BOUND_PRECISION, TURN_LENGTH};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::places::Place;
 use capbench_model::saved::{SavedMethod, SavedPlacement, SavedWork};
@@ -469,10 +469,16 @@ pub fn sustains(
 }
 
 impl Sustained {
-    /// Whether it sustained a load, and its limit may be above that: no load showed it, or noise hides it.
+    /// Whether it sustained a load, and its limit may be far above that: no load showed it, noise hides it, or none near it was tried.
     pub fn is_lower_bound(&self) -> bool {
-        let hides_limit = matches!(self.status, SustainedStatus::AtLeast | SustainedStatus::Disturbed);
-        self.lower_pps.is_some() && hides_limit
+        let is_far = match self.status {
+            SustainedStatus::AtLeast | SustainedStatus::Disturbed => true,
+            SustainedStatus::Between => {
+                self.precision.is_none_or(|precision| precision > LOWER_BOUND_PRECISION)
+            }
+            SustainedStatus::NotReached | SustainedStatus::Unknown => false,
+        };
+        self.lower_pps.is_some() && is_far
     }
 
     /// Whether a load is sustained. It is unknown between the bounds, and above all loads that were tried.

@@ -1,5 +1,5 @@
 //! Checks the plan of a search and estimates its cost. The estimate runs the search itself, on paths of known capacity that lose nothing below
-//! it, and on the same paths with noise that costs frames at any load.
+//! it, and on the same paths with noise that takes capacity and costs frames at any load.
 
 use capbench_judge::search::warning::{Allowance, ChanceToSuffice, SearchNeed, SearchWarning};
 use std::time::Duration;
@@ -15,11 +15,11 @@ use super::strategist::{Binary, Strategist, pursue};
 use crate::cost::{Cost, Meter, SUPPOSED_MAXIMUM, Spread};
 use crate::{PlanError, Result};
 use capbench_judge::JudgeError;
-use capbench_judge::durations::{Planned, whole_run};
+use capbench_judge::durations::{Planned, PlannedTime, whole_run};
 use capbench_judge::search::database::Database;
 use capbench_judge::search::{Goal, SearchPlan, Strategy};
 use capbench_judge::sustained::Observation;
-use capbench_judge::thresholds::{NOISY_TRIAL_LOSS, NOISY_TRIALS, SHORT_FINAL_TRIAL};
+use capbench_judge::thresholds::{MAXIMUM_RATE_TRIALS, NOISY_TRIAL_LOSS, NOISY_TRIALS, SHORT_FINAL_TRIAL};
 use capbench_model::figures::grouped;
 
 /// Divisions of the logarithmic range of loads. The estimate tries one capacity in each.
@@ -174,7 +174,8 @@ pub fn estimate(plan: &SearchPlan) -> Result<Estimate> {
     let mut noisy = Vec::new();
     for capacity in capacities(plan, maximum) {
         let mut noise = TrialNoise::new();
-        noisy.push(cost_with(plan, maximum, capacity, &mut || noise.loss_of_next())?);
+        let lossy = |load| noise.loss_ratio(capacity, load);
+        noisy.push(cost_with(plan, maximum, MAXIMUM_RATE_TRIALS as u32, lossy)?);
     }
     let all = costs.iter().copied().chain([at_maximum]);
     let least_traffic = all.min_by_key(|cost| cost.traffic).unwrap_or(at_maximum);
@@ -187,35 +188,40 @@ pub fn estimate(plan: &SearchPlan) -> Result<Estimate> {
 }
 
 impl Estimate {
-    /// The time of `searches` searches: the geometric mean of that on a quiet and on a noisy host, of which it is not known before a
-    /// run which one this is.
+    /// The time of a run of `searches` searches on a quiet host.
     pub fn time(&self, quiet: Duration, searches: u32) -> Duration {
-        let without_noise = self.below.median.times(searches).least_time(quiet).as_secs_f64();
-        let with_noise = self.noisy.median.times(searches).time(quiet).as_secs_f64();
-        Duration::try_from_secs_f64((without_noise * with_noise).sqrt()).unwrap_or(Duration::MAX)
+        whole_run(self.below.median.times(searches).least_time(quiet))
     }
 
-    /// The likely number of trials, by the same mean.
+    /// The same if other programs disturb its trials.
+    pub fn disturbed_time(&self, quiet: Duration, searches: u32) -> Duration {
+        whole_run(self.noisy.median.times(searches).least_time(quiet))
+    }
+
+    /// The likely number of trials, where it is not known how noisy the host is.
     pub fn trials(&self) -> usize {
         let without_noise = f64::from(self.below.median.trials);
         let with_noise = f64::from(self.noisy.median.trials);
         (without_noise * with_noise).sqrt().round() as usize
     }
 
-    /// The whole run of `searches` searches, by the same mean.
+    /// The whole run of `searches` searches.
     pub fn planned(&self, quiet: Duration, searches: u32) -> Planned {
         let without_noise = self.below.median.traffic.as_secs_f64();
         let sending_s = (without_noise * self.noisy.median.traffic.as_secs_f64()).sqrt();
         Planned {
             trials: self.trials() * searches as usize,
             sending: Duration::try_from_secs_f64(sending_s).unwrap_or(Duration::MAX).saturating_mul(searches),
-            time: Some(whole_run(self.time(quiet, searches))),
+            time: Some(PlannedTime {
+                quiet: self.time(quiet, searches),
+                disturbed: self.disturbed_time(quiet, searches),
+            }),
             rounds: 0,
         }
     }
 }
 
-/// Noise that costs frames in some trials, at any load.
+/// Noise that costs frames in some trials at any load, and takes a part of the capacity in these.
 struct TrialNoise {
     random: Xoshiro256PlusPlus,
 }
@@ -225,10 +231,18 @@ impl TrialNoise {
         Self { random: Xoshiro256PlusPlus::seed_from_u64(SEED) }
     }
 
-    /// The share of the frames of the next trial that noise costs.
-    fn loss_of_next(&mut self) -> f64 {
-        let draw = self.random.next_u64() as f64 / u64::MAX as f64;
-        if draw < NOISY_TRIALS { NOISY_TRIAL_LOSS } else { 0.0 }
+    /// What the next trial loses on a path with this capacity.
+    fn loss_ratio(&mut self, capacity: Pps, load: Pps) -> f64 {
+        if self.draw() >= NOISY_TRIALS {
+            return loss_ratio(capacity, load);
+        }
+        let kept = capacity.get() * self.draw();
+        (1.0 - kept / load.get()).max(NOISY_TRIAL_LOSS)
+    }
+
+    /// A number from 0 to 1.
+    fn draw(&mut self) -> f64 {
+        self.random.next_u64() as f64 / u64::MAX as f64
     }
 }
 
@@ -248,19 +262,23 @@ fn capacities(plan: &SearchPlan, maximum: Pps) -> impl Iterator<Item = Pps> {
 
 /// The cost of the search on a path with this capacity.
 pub(crate) fn cost(plan: &SearchPlan, maximum: Pps, capacity: Pps) -> Result<Cost> {
-    cost_with(plan, maximum, capacity, &mut || 0.0)
+    cost_with(plan, maximum, self_test::fewest_trials(), |load| loss_ratio(capacity, load))
 }
 
-/// The same on a path whose noise costs at least such a share of the frames of each trial.
-fn cost_with(plan: &SearchPlan, maximum: Pps, capacity: Pps, noise: &mut dyn FnMut() -> f64) -> Result<Cost> {
+/// The cost of the search, and of a self-test of so many trials if it has one, if a trial loses this share of the frames of its load.
+fn cost_with(
+    plan: &SearchPlan,
+    maximum: Pps,
+    self_tests: u32,
+    mut lost_share: impl FnMut(Pps) -> f64,
+) -> Result<Cost> {
     let mut meter = Meter::default();
     if plan.maximum_pps.is_none() && plan.overload.is_none() {
-        let lost = loss_ratio(capacity, maximum);
-        (0..self_test::fewest_trials()).for_each(|_| meter.trial(plan.self_test_trial(), lost));
+        (0..self_tests).for_each(|_| meter.trial(plan.self_test_trial(), lost_share(maximum)));
     }
     let mut strategists = strategists(plan, maximum)?;
     pursue(&mut strategists, &mut Database::default(), |request, _| {
-        let lost = loss_ratio(capacity, request.load).max(noise());
+        let lost = lost_share(request.load);
         meter.trial(request.duration, lost);
         if meter.cost().trials > MOST_TRIALS {
             return Err(refused(format!(

@@ -14,7 +14,7 @@ use crate::sentences::search::{goal_name, goal_words};
 
 const WHISKER: &str =
     "The thin line ends at the lowest load that was not sustained. Losses that noise explains do not count.";
-const AT_LEAST: &str = "≥: no load that was tried shows the limit.";
+const AT_LEAST: &str = "≥: the limit may be far above.";
 const RANGE: &str = "The thin line: the application's time is known only as a range.";
 
 /// The charts of the deciding set-up of a bench or a search; none for other runs.

@@ -143,8 +143,12 @@ fn advice(fact: &DisturbersOfRun) -> Option<String> {
         (Disturber::Hypervisor, _) => "Measure at another time, or on another machine.".into(),
         (Disturber::Quota, _) => "Measure outside that group, or raise its `cpu.max`.".into(),
         (_, Some(free)) => format!("Use idle CPUs: {}.", flags(free)),
-        (Disturber::Process { .. }, None) => "Stop it, or measure when it has ended.".into(),
-        (Disturber::Processes { .. }, None) => "Stop them, or measure when they have ended.".into(),
+        (Disturber::Process { comm, .. }, None) => {
+            format!("Stop {}, or measure when it has ended.", process_name(comm))
+        }
+        (Disturber::Processes { comm, .. }, None) => {
+            format!("Stop {}, or measure when they have ended.", process_name(comm))
+        }
         (Disturber::KernelThread { .. } | Disturber::Unnamed { .. }, None) => {
             "Measure again when the host is quiet.".into()
         }
@@ -179,7 +183,7 @@ mod tests {
         let python = one(process("python3", 20403), &[1], 0.834);
         assert_eq!(
             text(vec![python.clone()]),
-            "python3 (pid 20403) used 83 % of CPU 1. Stop it, or measure when it has ended."
+            "python3 (pid 20403) used 83 % of CPU 1. Stop python3, or measure when it has ended."
         );
         let compilers = Disturber::Processes { comm: "cc1".into(), processes: 12 };
         let seldom = CpuUse { trials: 3, ..one(compilers.clone(), &[0], 0.3) };
@@ -192,13 +196,13 @@ mod tests {
         assert_eq!(
             text(vec![python.clone(), seldom.clone(), kernel, remote.clone(), compilers]),
             "python3 (pid 20403) used 83 % of CPU 1; cc1 (12 processes) used 30 % of CPU 0 in 3 of 30 trials and 25 % of CPU 1; \
-             kcompactd0 (a kernel thread) used 10 % of a CPU (CPUs 0 and 1); 1 more used less. Stop it, or measure when it has ended."
+             kcompactd0 (a kernel thread) used 10 % of a CPU (CPUs 0 and 1); 1 more used less. Stop python3, or measure when it has ended."
         );
         assert_eq!(
             text(vec![remote]),
             "kswapd0 (a kernel thread) used 7 % of CPU 2 on the host of ssh:b/eth0. Measure again when the host is quiet."
         );
-        assert!(text(vec![seldom]).ends_with("Stop them, or measure when they have ended."));
+        assert!(text(vec![seldom]).ends_with("Stop cc1, or measure when they have ended."));
         let free_cpus = Some(FreeCpus { generator: 0, kernel: 2, application: 3 });
         assert_eq!(
             words(&DisturbersOfRun { used: vec![python], all_trials: 30, free_cpus }),
@@ -239,7 +243,7 @@ mod tests {
         assert!(named("\u{1b}[2Jquiet").starts_with("\"\\u001b[2Jquiet\" (pid 7) used"));
         assert!(named("a; b\nc").starts_with("\"a; b c\" (pid 7) used"));
         assert!(named("").starts_with("\"\" (pid 7) used"));
-        assert_eq!(named(&"x".repeat(5000)).matches('x').count(), 64);
+        assert_eq!(named(&"x".repeat(5000)).matches('x').count(), 2 * 64, "named, and again in the advice");
         assert!(named("Web-Content/1:2").starts_with("Web-Content/1:2 (pid 7) used"));
     }
 }

@@ -161,10 +161,10 @@ fn interval_words(lower_pps: &Estimate, is_end_open: bool) -> Option<String> {
     let (low, high) = lower_pps.low.zip(lower_pps.high)?;
     let end = if is_end_open { "at least " } else { "" };
     Some(format!(
-        "within {} to {end}{} at {:.0} %",
+        "with {:.0} % confidence within {} to {end}{}",
+        (lower_pps.level? * 100.0).floor(),
         rate_number(low.floor()),
-        rate_number(high.floor()),
-        (lower_pps.level? * 100.0).floor()
+        rate_number(high.floor())
     ))
 }
 

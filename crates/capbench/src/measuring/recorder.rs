@@ -95,7 +95,7 @@ impl Recorder {
         }
         let expected = AnnouncedTime::of_plan(planned);
         if let Some(time) = expected.as_ref().and_then(AnnouncedTime::worth_announcing) {
-            tell!("capbench: this takes about {}", words::roughly(time));
+            tell!("capbench: this takes about {}", words::planned_time(time));
         }
         let now = Instant::now();
         Ok(Self {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use capbench_frames::StatedRate;
-use capbench_judge::durations::{Planned, whole_run};
+use capbench_judge::durations::{Planned, PlannedTime, whole_run};
 use capbench_judge::search::SearchWarning;
 use capbench_judge::search::ranking::searches_to_distinguish;
 use capbench_judge::search::{End, Goal, PresetGoal, SearchPlan, parse, presets};
@@ -200,17 +200,15 @@ pub(super) fn check_link(scene: &Scene, plan: &SearchPlan) -> Result<()> {
     Ok(())
 }
 
-/// The time of the run. How noisy the host is shows only then.
+/// The time of the run.
 fn time_words(estimate: &Estimate, quiet: Duration, searches: u32) -> String {
-    let Estimate { at_maximum, below, noisy, .. } = estimate;
-    let of_run = |time: Duration| words::roughly(whole_run(time));
-    format!(
-        "about {} ({} on a quiet host, {} on a noisy one); {} if the maximum load is sustained",
-        of_run(estimate.time(quiet, searches)),
-        of_run(below.median.times(searches).least_time(quiet)),
-        of_run(noisy.median.times(searches).time(quiet)),
-        of_run(at_maximum.times(searches).least_time(quiet))
-    )
+    let planned = PlannedTime {
+        quiet: estimate.time(quiet, searches),
+        disturbed: estimate.disturbed_time(quiet, searches),
+    };
+    let at_maximum = whole_run(estimate.at_maximum.times(searches).least_time(quiet));
+    let (planned, at_maximum) = (words::planned_time(planned), words::roughly(at_maximum));
+    format!("about {planned}; {at_maximum} if the maximum load is sustained")
 }
 
 impl Search {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use capbench_judge::durations::whole_run;
+use capbench_judge::durations::{PlannedTime, whole_run};
 use capbench_model::figures::count;
 use capbench_plan::cost::{Cost, Spread};
 use capbench_report::formats::text::wrapped;
@@ -30,6 +30,15 @@ pub fn time_of(spread: Spread, quiet: Duration, times: usize) -> String {
     let Spread { least, median, most } = spread;
     let of_run = |cost: Cost| roughly(whole_run(cost.times(times as u32).time(quiet)));
     format!("about {} ({} to {})", of_run(median), of_run(least), of_run(most))
+}
+
+/// The time of a run whose plan tells it.
+pub fn planned_time(PlannedTime { quiet, disturbed }: PlannedTime) -> String {
+    let (quiet, disturbed) = (roughly(quiet), roughly(disturbed));
+    if quiet == disturbed {
+        return quiet;
+    }
+    format!("{quiet} ({disturbed} if other programs disturb the trials)")
 }
 
 /// A rounded time for people.

@@ -9,8 +9,8 @@ pub use capbench_dataset::page;
 pub use capbench_judge::comparison::runs::of_runs;
 pub use capbench_judge::comparison::{Comparison, Measure, Thresholds};
 pub use capbench_judge::finding::bench::{
-    BenchFinding, BenchVerdict, ComparedTime, CostByLoad, MethodsInTurns, NsRange, PausedMethod, Rivals,
-    SustainedRate, WorseMethod,
+    BenchFinding, BenchVerdict, ComparedTime, CostByLoad, MethodBelow, MethodNotBelow, MethodsInTurns,
+    NsRange, PausedMethod, Rivals, SustainedRate, WorseMethod,
 };
 pub use capbench_judge::finding::caveats::Caveat;
 pub use capbench_judge::finding::comparison::{

@@ -42,11 +42,11 @@ pub struct MethodsInTurns {
     /// Methods that are worse.
     pub below: Vec<MethodBelow>,
     /// Methods that are equal to the first.
-    pub equal: Vec<SavedMethod>,
+    pub equal: Vec<MethodNotBelow>,
     /// Methods that may be as good as the first, or worse.
-    pub may_be_as_good: Vec<SavedMethod>,
+    pub may_be_as_good: Vec<MethodNotBelow>,
     /// Methods that may also be better.
-    pub may_be_better: Vec<SavedMethod>,
+    pub may_be_better: Vec<MethodNotBelow>,
     /// Methods of which it depends on the load whether they cost less than the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub costs_by_load: Vec<CostByLoad>,
@@ -61,6 +61,15 @@ pub struct CostByLoad {
     pub relative_cost: Multiple,
     /// At the load of the rounds.
     pub relative_cost_at_limit: Multiple,
+}
+
+/// A method that is not shown to be worse than the first one.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct MethodNotBelow {
+    /// The method.
+    pub method: SavedMethod,
+    /// Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran.
+    pub captured_ratio: f64,
 }
 
 /// A method that is worse than the first one.
@@ -131,16 +140,18 @@ pub(super) fn in_turns(ranking: &Ranking, run: &RunFacts<'_>) -> Option<Found> {
             let method = method.clone();
             fact.costs_by_load.push(CostByLoad { method, relative_cost, relative_cost_at_limit });
         }
+        let captured_ratio = captured_beside(first, one);
+        let not_below = MethodNotBelow { method: method.clone(), captured_ratio };
         match one.relation {
             RelationToFirst::First => {}
-            RelationToFirst::Equal => fact.equal.push(method),
-            RelationToFirst::Open { may_be_better: false } => fact.may_be_as_good.push(method),
-            RelationToFirst::Open { may_be_better: true } => fact.may_be_better.push(method),
+            RelationToFirst::Equal => fact.equal.push(not_below),
+            RelationToFirst::Open { may_be_better: false } => fact.may_be_as_good.push(not_below),
+            RelationToFirst::Open { may_be_better: true } => fact.may_be_better.push(not_below),
             RelationToFirst::Below { by, .. } => fact.below.push(MethodBelow {
                 most_missed: most_missed(&method, &turns_at_load),
                 method,
                 by,
-                captured_ratio: captured_beside(first, one),
+                captured_ratio,
                 relative_cost: one.relative_cost,
                 cost_ratio: ranking.cost_ratio(&one.method).filter(|_| by != BelowBy::ApplicationCost),
             }),
@@ -259,9 +270,11 @@ mod tests {
         assert_eq!(found.trials, [2]);
         let Finding::Bench(BenchFinding::InTurns(fact)) = found.fact else { panic!("{found:?}") };
         assert_eq!((fact.first, fact.captured_ratio), ("packet-v3".into(), 0.98));
-        assert_eq!(fact.equal, ["libpcap"]);
-        assert_eq!(fact.may_be_as_good, ["packet-v2"]);
-        assert_eq!(fact.may_be_better, ["af-xdp"]);
+        let not_below =
+            |method: &str, captured_ratio| [MethodNotBelow { method: method.into(), captured_ratio }];
+        assert_eq!(fact.equal, not_below("libpcap", 0.98));
+        assert_eq!(fact.may_be_as_good, not_below("packet-v2", 0.97));
+        assert_eq!(fact.may_be_better, not_below("af-xdp", 0.97));
         let below: Vec<_> = fact.below.iter().map(|below| (&below.method, below.captured_ratio)).collect();
         assert_eq!(below, [(&"recv".into(), 0.66)]);
     }

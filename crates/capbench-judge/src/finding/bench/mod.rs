@@ -32,7 +32,7 @@ use serde::Serialize;
 
 pub use self::costs::{ComparedTime, NsRange};
 pub use self::elsewhere::BetterElsewhere;
-pub use self::in_turns::{CostByLoad, MethodBelow, MethodsInTurns, MostMissed};
+pub use self::in_turns::{CostByLoad, MethodBelow, MethodNotBelow, MethodsInTurns, MostMissed};
 pub use self::overload::{OverloadLoss, at_overload};
 pub use self::pauses::PausedMethod;
 pub use self::programs::{UnknownBecause, UnknownProgram};
@@ -231,6 +231,8 @@ fn of_ranking(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> Ve
     all.extend(verdict.map(|verdict| found(BenchFinding::Verdict(verdict), trials_of_ranking(ranking))));
     let in_turns = in_turns::in_turns(ranking, run);
     let has_turns = in_turns.is_some();
+    // What the verdict is of comes before its reasons.
+    all.extend(elsewhere::elsewhere(recommendation));
     all.extend(in_turns);
     all.extend(next::settle(recommendation, ranking, run));
     all.extend(next::find_highest(ranking, run));
@@ -247,7 +249,6 @@ fn of_ranking(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> Ve
     if has_time && !ranking.turns.as_ref().is_some_and(Turns::compare_costs) {
         all.extend(costs::costs(ranking));
     }
-    all.extend(elsewhere::elsewhere(recommendation));
     all
 }
 

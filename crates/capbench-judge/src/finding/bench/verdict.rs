@@ -10,7 +10,7 @@ use super::{Ranked, Ranking};
 use crate::recommendation::turns::{BelowBy, InTurns, RelationToFirst, SentShares, Turns};
 use crate::recommendation::{Because, Certainty, Conclusion, Question, Sustained, SustainedStatus};
 use crate::sustained::is_as_high;
-use crate::thresholds::LOWER_BOUND_PRECISION;
+use crate::thresholds::TURNS_EQUAL;
 
 /// Which method to use, or why none can be named.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -56,8 +56,11 @@ pub enum BenchVerdict {
         /// Application time per packet; absent if unknown.
         #[serde(skip_serializing_if = "Option::is_none")]
         app_time: Option<NsRange>,
-        /// Methods that are equal within noise.
+        /// Methods that are equal.
         equal: Vec<SavedMethod>,
+        /// By how much their figures differ at most, as trials in turns show; absent if they are equal within noise, by rates.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        equal_within_ratio: Option<f64>,
         /// Methods that trials in turns do not show to be equal or worse. None is better by enough to matter.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         may_be_as_good: Vec<SavedMethod>,
@@ -106,6 +109,9 @@ pub enum BenchVerdict {
         /// Methods that are equal to that one in trials in turns.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         equal: Vec<SavedMethod>,
+        /// By how much their figures differ at most; absent if each of them was compared with another method only.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        equal_within_ratio: Option<f64>,
         /// Methods that trials in turns do not show to be equal or worse.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         may_be_as_good: Vec<SavedMethod>,
@@ -257,7 +263,8 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
     match &ranking.conclusion {
         Conclusion::Use { method, because, certainty, equal } => {
             let ranked = ranking.find(method);
-            let (may_be_as_good, equal) = equal.iter().cloned().partition(|one| is_open(ranking, one));
+            let (may_be_as_good, equal): (_, Vec<_>) =
+                equal.iter().cloned().partition(|one| is_open(ranking, one));
             Some(BenchVerdict::Use {
                 method: method.clone(),
                 // Without another method, none can be better.
@@ -265,6 +272,7 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
                 sustains: sustained(question, ranked),
                 without_pauses: is_paused(method, paused),
                 app_time: ranked.and_then(app_time),
+                equal_within_ratio: equal_within(ranking, method, &equal),
                 equal,
                 may_be_as_good,
                 worse: worse_than(ranking, method),
@@ -275,7 +283,7 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
         }
         Conclusion::NoneLossless { best, place, .. } => {
             let closest = best.as_ref();
-            let (may_be_as_good, equal) = closest
+            let (may_be_as_good, equal): (_, Vec<_>) = closest
                 .map_or_else(Vec::new, |closest| as_good_as(ranking, closest))
                 .into_iter()
                 .partition(|one| is_open(ranking, one));
@@ -285,6 +293,7 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
                 is_some_unknown: ranking.methods.iter().any(is_unknown),
                 closest: closest.cloned(),
                 place: *place,
+                equal_within_ratio: closest.and_then(|closest| equal_within(ranking, closest, &equal)),
                 equal,
                 may_be_as_good,
                 worse: closest.map_or_else(Vec::new, |closest| worse_than(ranking, closest)),
@@ -295,6 +304,16 @@ pub(super) fn verdict(question: Question, ranking: &Ranking, paused: &[Paused<'_
         }
         Conclusion::Nothing => None,
     }
+}
+
+/// By how much the figures of this method and of those that are equal differ at most, as trials in turns show. Rounds compare each method with
+/// the first.
+fn equal_within(ranking: &Ranking, named: &SavedMethod, equal: &[SavedMethod]) -> Option<f64> {
+    let turns = ranking.turns.as_ref().filter(|turns| turns.judged_rounds > 0 && !equal.is_empty())?;
+    let relation = |method| turns.find(method).map(|one| one.relation);
+    let of_first = [RelationToFirst::First, RelationToFirst::Equal].map(Some);
+    let is_compared = |a, b| [relation(a), relation(b)] == of_first;
+    equal.iter().all(|one| is_compared(named, one) || is_compared(one, named)).then_some(TURNS_EQUAL)
 }
 
 /// The method to use until others are measured.
@@ -406,11 +425,10 @@ fn at_load(sustained: &Sustained, asked_pps: f64) -> SustainedRate {
     }
 }
 
-/// The highest rate that is sustained. It is a limit if the upper bound is near, and no noise hides the limit.
+/// The highest rate that is sustained.
 fn highest(sustained: &Sustained) -> SustainedRate {
     let Some(pps) = sustained.lower_pps else { return SustainedRate::None };
-    let is_between = sustained.status == SustainedStatus::Between;
-    match sustained.precision.filter(|precision| is_between && *precision <= LOWER_BOUND_PRECISION) {
+    match sustained.precision.filter(|_| !sustained.is_lower_bound()) {
         Some(precision_ratio) => SustainedRate::Limit { pps, precision_ratio },
         None => SustainedRate::AtLeast { pps },
     }

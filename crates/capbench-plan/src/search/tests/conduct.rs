@@ -327,22 +327,31 @@ fn a_quick_search_takes_as_long_as_the_estimate_says() {
     let estimate = search::estimate(&quick).unwrap();
     assert_eq!(estimate.below.median.trials, 12);
     assert!((30..=42).contains(&estimate.noisy.median.trials), "{estimate:?}");
-    let seconds = estimate.time(quiet, 1).as_secs_f64();
-    let quiet_s = estimate.below.median.least_time(quiet).as_secs_f64();
-    assert!(57.0 / seconds < 1.5 && seconds / 36.0 < 1.5 && seconds / quiet_s < 1.75, "{seconds} s");
+    let [at_least, at_most] = [estimate.time(quiet, 1), estimate.disturbed_time(quiet, 1)];
+    let seconds = [at_least, at_most].map(|time| time.as_secs_f64());
+    assert!(seconds[0] < 36.0 && (57.0..57.0 * 1.5).contains(&seconds[1]), "{seconds:?}");
+}
+
+/// Six searches for the highest load without loss, of trials of 0.3 s, took 214 s with 179 trials beside other programs.
+#[test]
+fn searches_of_short_trials_take_as_long_as_the_estimate_says() {
+    let quiet = Duration::from_millis(500);
+    let goals = parse("mine:loss=0%,duration=300ms,sum=1s,width=5%").unwrap();
+    let estimate = search::estimate(&SearchPlan { quiet, ..SearchPlan::new(goals) }).unwrap();
+    let seconds = estimate.disturbed_time(quiet, 6).as_secs_f64();
+    assert!((214.0 / 1.5..214.0 * 1.5).contains(&seconds), "{seconds} s");
 }
 
 #[test]
 fn noise_of_an_estimate_costs_2_percent_of_the_frames_of_a_trial() {
-    for (loss_ratio, counts) in [(0.015, true), (0.025, false)] {
+    let [less, more] = [0.015, 0.025].map(|loss_ratio| {
         let mut goals = parse("quick").unwrap();
         for goal in &mut goals {
             goal.loss_ratio = Ratio::new(loss_ratio).unwrap();
         }
-        let estimate = search::estimate(&SearchPlan::new(goals)).unwrap();
-        let more_trials = estimate.noisy.median.trials > estimate.below.median.trials;
-        assert_eq!(more_trials, counts, "goals that allow {loss_ratio}: {estimate:?}");
-    }
+        search::estimate(&SearchPlan::new(goals)).unwrap().noisy.median.trials
+    });
+    assert!(less > more, "{less} trials if goals allow less than it, {more} if they allow more");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use super::{
     words,
 };
 use capbench_judge::finding::bench::{
-    BenchVerdict, CostByLoad, MethodBelow, MethodsInTurns, MostMissed, NoAnswerBecause, Rivals,
-    SustainedRate, TimeOfThread, UnknownBecause, UnknownProgram, WorseMethod,
+    BenchVerdict, CostByLoad, MethodBelow, MethodNotBelow, MethodsInTurns, MostMissed, NoAnswerBecause,
+    Rivals, SustainedRate, TimeOfThread, UnknownBecause, UnknownProgram, WorseMethod,
 };
 use capbench_judge::recommendation::Certainty;
 use capbench_judge::recommendation::turns::{BelowBy, Multiple, SentShares};
@@ -33,6 +33,7 @@ fn use_recv(sustains: SustainedRate) -> BenchVerdict {
         without_pauses: false,
         app_time: None,
         equal: Vec::new(),
+        equal_within_ratio: None,
         may_be_as_good: Vec::new(),
         worse: Vec::new(),
     }
@@ -47,6 +48,7 @@ fn the_method_to_use_is_named_with_rate_and_cost() {
         without_pauses: false,
         app_time: SIXTY_NS,
         equal: Vec::new(),
+        equal_within_ratio: None,
         may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
@@ -61,6 +63,7 @@ fn the_method_to_use_is_named_with_rate_and_cost() {
         without_pauses: true,
         app_time: None,
         equal: methods(["packet-v3"]),
+        equal_within_ratio: None,
         may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
@@ -76,6 +79,7 @@ fn the_method_to_use_is_named_with_rate_and_cost() {
         without_pauses: false,
         app_time: None,
         equal: methods(["a", "b", "c", "d", "e"]),
+        equal_within_ratio: None,
         may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
@@ -108,6 +112,7 @@ fn methods_that_are_worse_come_before_the_rate() {
         without_pauses: false,
         app_time: SIXTY_NS,
         equal: methods(["libpcap"]),
+        equal_within_ratio: Some(0.1),
         may_be_as_good: methods(["af-xdp"]),
         worse: worse.clone(),
     };
@@ -115,7 +120,7 @@ fn methods_that_are_worse_come_before_the_rate() {
                      688,000 packets/s without loss, 60 ns of application CPU per packet.";
     assert_eq!(
         verdict_words(named),
-        format!("Use packet-v3; libpcap is equal within noise; af-xdp may be as good; {are_worse}")
+        format!("Use packet-v3; libpcap is equal within 10 %; af-xdp may be as good; {are_worse}")
     );
     let meanwhile = BenchVerdict::UseMeanwhile {
         method: "packet-v3".into(),
@@ -171,6 +176,7 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         closest: Some("recv".into()),
         place: Some(Place::Ring),
         equal: Vec::new(),
+        equal_within_ratio: None,
         may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
@@ -185,12 +191,13 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         closest: Some("packet-v3".into()),
         place: Some(Place::Ring),
         equal: vec!["libpcap".into()],
+        equal_within_ratio: Some(0.1),
         may_be_as_good: Vec::new(),
         worse: vec![WorseMethod { method: "recv".into(), by: BelowBy::Loss, factor: 1.25, at_pps: None }],
     };
     assert_eq!(
         verdict_words(with_a_worse_one),
-        "No method sustains 1,000 packets/s without loss: packet-v3 comes closest and loses most in the ring or socket queue; libpcap is equal within noise; recv (captures 20 % fewer frames) is worse."
+        "No method sustains 1,000 packets/s without loss: packet-v3 comes closest and loses most in the ring or socket queue; libpcap is equal within 10 %; recv (captures 20 % fewer frames) is worse."
     );
     let perhaps_one = BenchVerdict::NoneLossless {
         asked_pps: Some(1000.0),
@@ -199,12 +206,13 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         closest: None,
         place: Some(Place::Ring),
         equal: Vec::new(),
+        equal_within_ratio: None,
         may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
     assert_eq!(
         verdict_words(perhaps_one),
-        "No method is shown to sustain 1,000 packets/s, of which 24 to 47 % was sent, without loss: most frames are lost in the ring or socket queue."
+        "No method is shown to sustain 1,000 packets/s without loss (the generator sent 24 to 47 % of it): most frames are lost in the ring or socket queue."
     );
     let place_unknown = BenchVerdict::NoneLossless {
         asked_pps: Some(1000.0),
@@ -213,6 +221,7 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         closest: None,
         place: None,
         equal: Vec::new(),
+        equal_within_ratio: None,
         may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
@@ -224,6 +233,7 @@ fn that_no_method_sustains_the_load_is_said_with_the_place_of_most_losses() {
         closest: Some("packet-v3".into()),
         place: None,
         equal: Vec::new(),
+        equal_within_ratio: None,
         may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };
@@ -432,6 +442,13 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
         relative_cost: Some(Multiple { middle, low: Some(low), high: Some(2.0 * middle) }),
         cost_ratio: (method == "packet-v2").then_some(2.3),
     };
+    let not_below = |methods: &[(&str, f64)]| {
+        let share = |(method, captured_ratio): &(&str, f64)| MethodNotBelow {
+            method: (*method).into(),
+            captured_ratio: *captured_ratio,
+        };
+        methods.iter().map(share).collect()
+    };
     let fact = MethodsInTurns {
         load_pps: 500_000.0,
         cost_load_pps: Some(200_000.0),
@@ -446,8 +463,8 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
             below("af-xdp", BelowBy::Loss, 0.92, 1.3, 0.8),
             below("recv", BelowBy::Loss, 0.66, 13.2, 9.0),
         ],
-        equal: methods(["libpcap"]),
-        may_be_as_good: methods(["packet-v1", "recvmmsg"]),
+        equal: not_below(&[("libpcap", 0.97)]),
+        may_be_as_good: not_below(&[("packet-v1", 0.95), ("recvmmsg", 0.9)]),
         may_be_better: Vec::new(),
         costs_by_load: Vec::new(),
     };
@@ -471,7 +488,7 @@ fn trials_in_turns_say_what_they_show_of_each_method() {
         words(&BenchFinding::InTurns(fact)),
         "In 2 to 9 rounds at 500,000 packets/s, of which 66 to 100 % was sent, packet-v3 captured 98 % of the frames, packet-v2 97 % (2.3 times the CPU time per \
          packet), af-xdp 92 % (missed 4.0 times as many, lost most in the ring or socket queue) and recv 66 % (missed 17 times as many, left most in its buffers, 13 times the CPU time per packet); \
-         libpcap is equal to it; packet-v1 and recvmmsg may be as good. CPU times are those at \
+         libpcap (97 %) is equal to it; packet-v1 (95 %) and recvmmsg (90 %) may be as good. CPU times are those at \
          200,000 packets/s."
     );
 }
@@ -486,6 +503,7 @@ fn of_a_load_that_was_sent_in_part_the_sent_rate_is_named() {
         without_pauses: false,
         app_time: None,
         equal: Vec::new(),
+        equal_within_ratio: None,
         may_be_as_good: Vec::new(),
         worse: Vec::new(),
     };

@@ -1,11 +1,9 @@
 //! The words of `MethodsInTurns`: how the other methods compare with the first one at one load.
 
-use capbench_judge::finding::bench::{CostByLoad, MethodBelow, MethodsInTurns, MostMissed};
+use capbench_judge::finding::bench::{CostByLoad, MethodBelow, MethodNotBelow, MethodsInTurns, MostMissed};
 use capbench_judge::recommendation::turns::{BelowBy, SentShares};
 use capbench_model::figures::percent;
-use capbench_model::saved::SavedMethod;
 
-use super::{first_methods, verb};
 use crate::naming::{list, many, rate};
 use crate::sentences::places;
 
@@ -26,7 +24,7 @@ pub(super) fn words(fact: &MethodsInTurns) -> String {
         text.push_str(&format!(", {}", list(&below)));
     }
     for (methods, are) in [
-        (&fact.equal, verb(&fact.equal, "is equal to it", "are equal to it")),
+        (&fact.equal, if fact.equal.len() == 1 { "is equal to it" } else { "are equal to it" }),
         (&fact.may_be_as_good, "may be as good"),
         (&fact.may_be_better, "may be better"),
     ] {
@@ -57,18 +55,22 @@ fn by_load_words(by_load: &CostByLoad, fact: &MethodsInTurns) -> String {
 }
 
 /// How much of the load the methods got; empty if all of it.
-pub(super) fn sent_words(sent: Option<SentShares>) -> String {
-    match sent {
-        Some(SentShares { least, most }) => {
-            format!(", of which {:.0} to {} was sent,", 100.0 * least, percent(most))
-        }
-        None => String::new(),
-    }
+fn sent_words(sent: Option<SentShares>) -> String {
+    sent.map_or_else(String::new, |sent| format!(", of which {} was sent,", share_range(&sent)))
 }
 
-fn push_group(text: &mut String, methods: &[SavedMethod], are: &str) {
-    if !methods.is_empty() {
-        text.push_str(&format!("; {} {are}", first_methods(methods)));
+/// `41 to 54 %`.
+pub(super) fn share_range(sent: &SentShares) -> String {
+    format!("{:.0} to {}", 100.0 * sent.least, percent(sent.most))
+}
+
+fn push_group(text: &mut String, methods: &[MethodNotBelow], are: &str) {
+    let mut captured = Vec::new();
+    for MethodNotBelow { method, captured_ratio } in methods {
+        captured.push(format!("{method} ({})", percent(*captured_ratio)));
+    }
+    if !captured.is_empty() {
+        text.push_str(&format!("; {} {are}", list(&captured)));
     }
 }
 

@@ -9,7 +9,7 @@ use capbench_model::figures::percent;
 use capbench_model::places::Place;
 use capbench_model::saved::SavedMethod;
 
-use super::turns::{sent_words, times};
+use super::turns::{share_range, times};
 use super::{first_methods, range_in_ns, verb};
 use crate::naming::{self, list, many, rate};
 use crate::sentences::{capitalised, places};
@@ -50,6 +50,7 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
             without_pauses,
             app_time,
             equal,
+            equal_within_ratio,
             may_be_as_good,
             worse,
         } => {
@@ -59,7 +60,7 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
             };
             let rate = sustained_words(sustains, *without_pauses);
             let app_time = app_time_words(*app_time);
-            let equal = equal_methods_words(equal, may_be_as_good);
+            let equal = equal_methods_words(equal, *equal_within_ratio, may_be_as_good);
             if worse.is_empty() {
                 return format!("{head} {method}: {rate}{app_time}{equal}.");
             }
@@ -83,21 +84,23 @@ pub(super) fn words(verdict: &BenchVerdict) -> String {
             closest,
             place,
             equal,
+            equal_within_ratio,
             may_be_as_good,
             worse,
         } => {
             let sustains = if *is_some_unknown { "is shown to sustain" } else { "sustains" };
-            let load = match asked_pps {
-                Some(pps) => format!("{}{}", rate(*pps), sent_words(*sent)),
-                None => "any of the tried loads".into(),
+            let load = asked_pps.map_or_else(|| "any of the tried loads".into(), rate);
+            let sent = match sent {
+                Some(sent) => format!(" (the generator sent {} of it)", share_range(sent)),
+                None => String::new(),
             };
             let lost = closest_words(closest.as_ref(), *place);
-            let equal = equal_methods_words(equal, may_be_as_good);
+            let equal = equal_methods_words(equal, *equal_within_ratio, may_be_as_good);
             let worse = match worse.is_empty() {
                 true => String::new(),
                 false => format!("; {}", worse_words(worse)),
             };
-            format!("No method {sustains} {load} without loss{lost}{equal}{worse}.")
+            format!("No method {sustains} {load} without loss{sent}{lost}{equal}{worse}.")
         }
         BenchVerdict::NotSent { asked_pps, sent_pps } => format!(
             "No method was tested at {}: the generator sent up to {}.",
@@ -163,11 +166,16 @@ fn app_time_words(app_time: Option<NsRange>) -> String {
     }
 }
 
-/// The methods that are equal to the named one, and those that may be; empty without one.
-fn equal_methods_words(equal: &[SavedMethod], may_be_as_good: &[SavedMethod]) -> String {
+/// The methods that are equal to the named one, within this difference or within noise, and those that may be; empty without one.
+fn equal_methods_words(
+    equal: &[SavedMethod],
+    within_ratio: Option<f64>,
+    may_be_as_good: &[SavedMethod],
+) -> String {
     let mut words = String::new();
     if !equal.is_empty() {
-        words += &format!("; {} {} equal within noise", first_methods(equal), verb(equal, "is", "are"));
+        let within = within_ratio.map_or_else(|| "noise".into(), percent);
+        words += &format!("; {} {} equal within {within}", first_methods(equal), verb(equal, "is", "are"));
     }
     if !may_be_as_good.is_empty() {
         words += &format!("; {} may be as good", first_methods(may_be_as_good));

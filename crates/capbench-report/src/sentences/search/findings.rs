@@ -151,7 +151,7 @@ fn lower_bounds(repeated: &Repeated) -> String {
         }
     }
     format!(
-        "median {} packets/s, least {}, most {} ({:.1} % of the median){interval}; {} searches: {}",
+        "median {} packets/s, least {}, most {} ({:.1} % of the median apart){interval}; {} searches: {}",
         grouped(median.median.floor()),
         grouped(repeated.least_pps.floor()),
         grouped(repeated.most_pps.floor()),

@@ -137,8 +137,8 @@ fn repeated() -> Repeated {
 fn searches_of_a_set_up_are_listed_by_their_quality() {
     assert_eq!(
         words(&SearchFinding::Repeated(repeated())),
-        "recv, goal ndr, lower bounds: median 1,000 packets/s, least 900, most 1,100 (20.0 % of the median); median within 900 to \
-         at least 1,100 at 97 %; 10 searches: 3 regular, 1 at least, 3 irregular, 2 with a coarser target, 1 without a lower bound."
+        "recv, goal ndr, lower bounds: median 1,000 packets/s, least 900, most 1,100 (20.0 % of the median apart); median with 97 % confidence within 900 to \
+         at least 1,100; 10 searches: 3 regular, 1 at least, 3 irregular, 2 with a coarser target, 1 without a lower bound."
     );
     assert_eq!(
         spread(&repeated()),
@@ -430,8 +430,8 @@ fn the_verdict_of_several_searches_has_their_medians_and_whether_they_differ() {
         let set_up = set_up(None);
         sustained(&SustainedLoads { loss_ratio: 0.0, set_up, methods, first_place, other_set_ups: 0 }).text
     };
-    let loads = "packet-v3 sustains at least 1,000 packets/s, the median of 6 searches, within 900 to at least 1,200 at 96 % (without loss, \
-                 64-byte frames, placement same); libpcap 900 packets/s, the median of 6 searches, within 800 to 1,100 at 96 %";
+    let loads = "packet-v3 sustains at least 1,000 packets/s, the median of 6 searches, with 96 % confidence within 900 to at least 1,200 (without \
+                 loss, 64-byte frames, placement same); libpcap 900 packets/s, the median of 6 searches, with 96 % confidence within 800 to 1,100";
     assert_eq!(verdict(true, None), format!("{loads}."));
     let open = "these searches do not distinguish packet-v3 and libpcap";
     assert_eq!(verdict(false, None), format!("{loads}; {open}."));

@@ -111,7 +111,7 @@ fn notes(ranking: &Ranking, is_of_one_load: bool) -> Vec<String> {
     }
     let at_least = note_of_at_least(methods, is_of_one_load);
     let rates = if at_least.is_some() { "Other rates" } else { "Rates" };
-    notes.extend(at_least.map(String::from));
+    notes.extend(at_least);
     if ranking.is_out_of_order() {
         let why =
             "A method above one with a higher rate may sustain more, or costs less at about the same rate.";
@@ -136,15 +136,20 @@ fn has_none(sustained: &Sustained) -> bool {
 }
 
 /// Why a rate is a lower bound.
-fn note_of_at_least(methods: &[Ranked], is_of_one_load: bool) -> Option<&'static str> {
-    let by_generator = methods.iter().any(|ranked| ranked.lossless.status == SustainedStatus::AtLeast);
-    let by_noise = methods.iter().any(|ranked| ranked.lossless.status == SustainedStatus::Disturbed);
-    match (by_generator, by_noise) {
-        (false, false) => None,
-        (true, _) if is_of_one_load => Some("≥: no higher load was tried."),
-        (true, false) => Some("≥: the generator sends no more."),
-        (false, true) => Some("≥: noise of the host hides the limit."),
-        (true, true) => Some("≥: the generator sends no more, or noise of the host hides the limit."),
+fn note_of_at_least(methods: &[Ranked], is_of_one_load: bool) -> Option<String> {
+    let mut reasons = Vec::new();
+    for (status, reason) in [
+        (SustainedStatus::AtLeast, "the generator sends no more"),
+        (SustainedStatus::Disturbed, "noise of the host hides the limit"),
+        (SustainedStatus::Between, "no load nearer to the limit was tried"),
+    ] {
+        if methods.iter().any(|ranked| ranked.lossless.status == status && ranked.lossless.is_lower_bound()) {
+            reasons.push(reason);
+        }
+    }
+    match reasons.first()? {
+        &"the generator sends no more" if is_of_one_load => Some("≥: no higher load was tried.".into()),
+        _ => Some(format!("≥: {}.", reasons.join(", or "))),
     }
 }
 
@@ -153,6 +158,7 @@ fn note_of_precision(rates: &str, methods: &[Ranked]) -> Option<String> {
     let mut searched = Vec::new();
     for ranked in methods {
         if let (SustainedStatus::Between, Some(share)) = (ranked.lossless.status, ranked.lossless.searched_to)
+            && !ranked.lossless.is_lower_bound()
         {
             searched.push((number(share, Unit::Ratio), ranked.method.to_string()));
         }

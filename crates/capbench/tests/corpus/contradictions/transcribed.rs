@@ -8,10 +8,11 @@ use crate::imports::{
     BenchFinding, BenchVerdict, Certainty, ComparedMethods, ComparedTime, ComparisonFinding,
     ComparisonOutcome, CostByLoad, Fact, FigureCounts, Finding, FoundLoad, FoundThroughput, Held, KeepsUp,
     KeptPoints, KeptUp, KnownChange, Limit, LimitOfMethods, LossPatternFinding, Measure, MembersGrowth,
-    MembersRate, MembersStop, MethodKeepsUp, MethodLoad, MethodsInTurns, Multiple, NsRange, Results,
-    Rfc2544Answer, Rivals, SavedMethod, SearchAnswer, SearchFinding, SearchedSetUp, SizeLabel, StopFigures,
-    SustainedLoads, SustainedRate, SweepAnswer, SweepFinding, SweepPoint, SweepScene, SweepSeries, TestFact,
-    TrialFinding, TrialResult, Unfinished, WorseMethod, sentences,
+    MembersRate, MembersStop, MethodBelow, MethodKeepsUp, MethodLoad, MethodNotBelow, MethodsInTurns,
+    Multiple, NsRange, Results, Rfc2544Answer, Rivals, SavedMethod, SearchAnswer, SearchFinding,
+    SearchedSetUp, SizeLabel, StopFigures, SustainedLoads, SustainedRate, SweepAnswer, SweepFinding,
+    SweepPoint, SweepScene, SweepSeries, TestFact, TrialFinding, TrialResult, Unfinished, WorseMethod,
+    sentences,
 };
 
 /// A fact of an earlier version, with the trials that it named.
@@ -285,6 +286,7 @@ fn a_rate_of_a_lossy_trial_is_not_sustained() {
             without_pauses: false,
             app_time: None,
             equal: Vec::new(),
+            equal_within_ratio: None,
             may_be_as_good: Vec::new(),
             worse: Vec::new(),
         })),
@@ -331,11 +333,18 @@ fn what_turns_show_is_found_to_be_wrong_once_it_says_something_else() {
     let (verdict, in_turns) = of_turns(&mut results);
     assert_eq!(turns::in_verdict(&verdict, &results), Vec::<String>::new());
     assert_eq!(turns::in_finding(&in_turns, &results), Vec::<String>::new());
-    let changes: [(&str, Change<MethodsInTurns>); 7] = [
+    let changes: [(&str, Change<MethodsInTurns>); 8] = [
         ("rounds, but", |fact| fact.rounds += 1),
-        ("in two groups", |fact| fact.equal.push(fact.first.clone())),
+        ("in two groups", |fact| {
+            fact.equal
+                .push(MethodNotBelow { method: fact.first.clone(), captured_ratio: fact.captured_ratio });
+        }),
         ("is worse than", |fact| std::mem::swap(&mut fact.first, &mut fact.below[0].method)),
         ("captured", |fact| fact.below[1].captured_ratio = 0.9),
+        ("captured", |fact| {
+            let MethodBelow { method, .. } = fact.below.remove(1);
+            fact.may_be_as_good.push(MethodNotBelow { method, captured_ratio: 0.9 });
+        }),
         ("the medians show", |fact| {
             fact.below[0].relative_cost = Some(Multiple { middle: 9.0, low: None, high: None });
         }),
@@ -349,7 +358,11 @@ fn what_turns_show_is_found_to_be_wrong_once_it_says_something_else() {
                 relative_cost_at_limit: relative_cost,
             });
         }),
-        ("1.000 times", |fact| fact.equal = fact.below.drain(1..).map(|below| below.method).collect()),
+        ("1.000 times", |fact| {
+            for MethodBelow { method, captured_ratio, .. } in fact.below.drain(1..) {
+                fact.equal.push(MethodNotBelow { method, captured_ratio });
+            }
+        }),
     ];
     for (contradiction, change) in changes {
         let mut fact = in_turns.clone();

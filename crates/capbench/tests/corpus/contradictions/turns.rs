@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::median;
 use crate::imports::{
-    BelowBy, BenchVerdict, CostByLoad, MethodsInTurns, Multiple, Phase, Results, Rivals, SavedMethod,
-    TrialResult, Verdict, Work, WorseMethod, buffered_frames, recommendation,
+    BelowBy, BenchVerdict, CostByLoad, MethodNotBelow, MethodsInTurns, Multiple, Phase, Results, Rivals,
+    SavedMethod, TrialResult, Verdict, Work, WorseMethod, buffered_frames, recommendation,
 };
 
 /// The median of the ratios of all rounds may be as many times the ratio of the medians.
@@ -39,7 +39,9 @@ pub fn in_verdict(verdict: &BenchVerdict, results: &Results) -> Vec<String> {
 pub fn in_finding(fact: &MethodsInTurns, results: &Results) -> Vec<String> {
     let Some(turns) = Turns::of_run(results) else { return vec!["no methods took turns".into()] };
     let below = fact.below.iter().map(|below| &below.method);
-    let groups = below.chain(&fact.equal).chain(&fact.may_be_as_good).chain(&fact.may_be_better);
+    let not_below: Vec<&MethodNotBelow> =
+        [&fact.equal, &fact.may_be_as_good, &fact.may_be_better].into_iter().flatten().collect();
+    let groups = below.chain(not_below.iter().map(|one| &one.method));
     let mut all: Vec<String> = in_one_group(&fact.first, groups.clone()).into_iter().collect();
     let rounds = std::iter::once(&fact.first).chain(groups).map(|method| turns.rounds(method));
     let [fewest, most] = [rounds.clone().min(), rounds.max()].map(Option::unwrap_or_default);
@@ -48,10 +50,7 @@ pub fn in_finding(fact: &MethodsInTurns, results: &Results) -> Vec<String> {
     }
     for below in &fact.below {
         all.extend(turns.against_below(&fact.first, &below.method, below.by, None));
-        let [_, captured] = turns.captured([&fact.first, &below.method]).unwrap_or([1.0; 2]);
-        if below.captured_ratio > ABOUT * captured {
-            all.push(format!("{} captured {captured:.3}", below.method));
-        }
+        all.extend(turns.against_captured(&fact.first, &below.method, below.captured_ratio));
         let costs =
             turns.medians([&fact.first, &below.method], &turns.for_costs, TrialResult::total_ns_per_packet);
         if let (Some(Multiple { middle, .. }), Some([first_ns, ns])) = (below.relative_cost, costs) {
@@ -69,9 +68,12 @@ pub fn in_finding(fact: &MethodsInTurns, results: &Results) -> Vec<String> {
             all.push(format!("{method}: the medians show {low:.3} and {limit:.3} times at both loads"));
         }
     }
-    for equal in &fact.equal {
-        if let Some([first, captured]) = turns.captured([&fact.first, equal]) {
-            all.extend(against_ratio(equal, 1.0, first / captured));
+    for MethodNotBelow { method, captured_ratio } in not_below {
+        all.extend(turns.against_captured(&fact.first, method, *captured_ratio));
+    }
+    for MethodNotBelow { method, .. } in &fact.equal {
+        if let Some([first, captured]) = turns.captured([&fact.first, method]) {
+            all.extend(against_ratio(method, 1.0, first / captured));
         }
     }
     all
@@ -107,6 +109,12 @@ struct Turns<'r> {
 }
 
 impl<'r> Turns<'r> {
+    /// A captured share is not above the median by much.
+    fn against_captured(&self, first: &SavedMethod, method: &SavedMethod, said: f64) -> Option<String> {
+        let [_, captured] = self.captured([first, method])?;
+        (said > ABOUT * captured).then(|| format!("{method} captured {captured:.3}"))
+    }
+
     fn of_run(results: &'r Results) -> Option<Self> {
         let recommended = recommendation(results)?;
         let ranking = recommended.headline()?;
