@@ -199,12 +199,12 @@ fn counts_words(counts: &FigureCounts) -> String {
         return format!("{head}.");
     }
     let mark = if counts.worse == 0 { ':' } else { ';' };
-    let next = match (counts.visits, counts.is_one_run) {
-        (Some(visits), true) => format!(" More trials (`--visits {visits}`) can decide most of these."),
-        (Some(visits), false) => {
-            format!(" More trials (`--visits {visits}` in both runs) can decide most of these.")
-        }
-        (None, _) => String::new(),
+    // Those that are open come last.
+    let open = if counts.may_be_worse + counts.too_few_trials == 1 { "the last" } else { "most of these" };
+    let runs = if counts.is_one_run { "" } else { " in both runs" };
+    let next = match counts.visits {
+        Some(visits) => format!(" More trials (`--visits {visits}`{runs}) can decide {open}."),
+        None => String::new(),
     };
     format!("{head}{mark} {}.{next}", parts.join("; "))
 }
@@ -327,6 +327,8 @@ mod tests {
         );
         let in_one_run = counts_words(&FigureCounts { is_one_run: true, ..several });
         assert!(in_one_run.ends_with("More trials (`--visits 9`) can decide most of these."), "{in_one_run}");
+        let one_open = counts_words(&FigureCounts { may_be_worse: 0, too_few_trials: 1, ..several });
+        assert!(one_open.ends_with("(`--visits 9` in both runs) can decide the last."), "{one_open}");
     }
 
     #[test]
