@@ -188,14 +188,11 @@ pub fn estimate(plan: &SearchPlan) -> Result<Estimate> {
 }
 
 impl Estimate {
-    /// The time of a run of `searches` searches on a quiet host.
-    pub fn time(&self, quiet: Duration, searches: u32) -> Duration {
-        whole_run(self.below.median.times(searches).least_time(quiet))
-    }
-
-    /// The same if other programs disturb its trials.
-    pub fn disturbed_time(&self, quiet: Duration, searches: u32) -> Duration {
-        whole_run(self.noisy.median.times(searches).least_time(quiet))
+    /// The time of a run of `searches` searches, whose trials wait for `quiet`.
+    pub fn time(&self, quiet: Duration, searches: u32) -> PlannedTime {
+        let [without_noise, with_noise] =
+            [self.below, self.noisy].map(|of| whole_run(of.median.times(searches).least_time(quiet)));
+        PlannedTime { quiet: without_noise, disturbed: with_noise.max(without_noise) }
     }
 
     /// The likely number of trials, where it is not known how noisy the host is.
@@ -212,10 +209,7 @@ impl Estimate {
         Planned {
             trials: self.trials() * searches as usize,
             sending: Duration::try_from_secs_f64(sending_s).unwrap_or(Duration::MAX).saturating_mul(searches),
-            time: Some(PlannedTime {
-                quiet: self.time(quiet, searches),
-                disturbed: self.disturbed_time(quiet, searches),
-            }),
+            time: Some(self.time(quiet, searches)),
             rounds: 0,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use capbench_frames::StatedRate;
-use capbench_judge::durations::{Planned, PlannedTime, whole_run};
+use capbench_judge::durations::{Planned, whole_run};
 use capbench_judge::search::SearchWarning;
 use capbench_judge::search::ranking::searches_to_distinguish;
 use capbench_judge::search::{End, Goal, PresetGoal, SearchPlan, parse, presets};
@@ -202,12 +202,8 @@ pub(super) fn check_link(scene: &Scene, plan: &SearchPlan) -> Result<()> {
 
 /// The time of the run.
 fn time_words(estimate: &Estimate, quiet: Duration, searches: u32) -> String {
-    let planned = PlannedTime {
-        quiet: estimate.time(quiet, searches),
-        disturbed: estimate.disturbed_time(quiet, searches),
-    };
-    let at_maximum = whole_run(estimate.at_maximum.times(searches).least_time(quiet));
-    let (planned, at_maximum) = (words::planned_time(planned), words::roughly(at_maximum));
+    let planned = words::planned_time(estimate.time(quiet, searches));
+    let at_maximum = words::roughly(whole_run(estimate.at_maximum.times(searches).least_time(quiet)));
     format!("about {planned}; {at_maximum} if the maximum load is sustained")
 }
 

@@ -327,8 +327,8 @@ fn a_quick_search_takes_as_long_as_the_estimate_says() {
     let estimate = search::estimate(&quick).unwrap();
     assert_eq!(estimate.below.median.trials, 12);
     assert!((30..=42).contains(&estimate.noisy.median.trials), "{estimate:?}");
-    let [at_least, at_most] = [estimate.time(quiet, 1), estimate.disturbed_time(quiet, 1)];
-    let seconds = [at_least, at_most].map(|time| time.as_secs_f64());
+    let time = estimate.time(quiet, 1);
+    let seconds = [time.quiet, time.disturbed].map(|time| time.as_secs_f64());
     assert!(seconds[0] < 36.0 && (57.0..57.0 * 1.5).contains(&seconds[1]), "{seconds:?}");
 }
 
@@ -338,7 +338,7 @@ fn searches_of_short_trials_take_as_long_as_the_estimate_says() {
     let quiet = Duration::from_millis(500);
     let goals = parse("mine:loss=0%,duration=300ms,sum=1s,width=5%").unwrap();
     let estimate = search::estimate(&SearchPlan { quiet, ..SearchPlan::new(goals) }).unwrap();
-    let seconds = estimate.disturbed_time(quiet, 6).as_secs_f64();
+    let seconds = estimate.time(quiet, 6).disturbed.as_secs_f64();
     assert!((214.0 / 1.5..214.0 * 1.5).contains(&seconds), "{seconds} s");
 }
 
