@@ -71,7 +71,7 @@ impl PlannedTime {
         Duration::try_from_secs_f64(mean_s).unwrap_or(Duration::MAX)
     }
 
-    /// Whether neither is nearly this time.
+    /// Whether the time is wrong by more than WRONG_ESTIMATE for both.
     fn excludes(&self, time: Duration) -> bool {
         time > self.quiet.max(self.disturbed).mul_f64(WRONG_ESTIMATE)
             || self.quiet.min(self.disturbed) > time.mul_f64(WRONG_ESTIMATE)
@@ -96,7 +96,7 @@ impl AnnouncedTime {
 
     /// The announced time, if the run is long enough to announce it.
     pub fn worth_announcing(&self) -> Option<PlannedTime> {
-        (self.announced.between() >= ANNOUNCED_TIME).then_some(self.announced)
+        (self.announced.quiet.max(self.announced.disturbed) >= ANNOUNCED_TIME).then_some(self.announced)
     }
 
     /// Adds a trial that ended so long after the first one began. The new time of the whole run, if by the trials so far the announced one

@@ -528,7 +528,7 @@ capbench_statistics::thresholds! {
     /// Share of the trials in which noise costs frames below the limit of a method, where an estimate supposes a noisy host.
     NOISY_TRIALS: f64 = 0.4, "of the trials",
         "measured: searches on a shared host of two CPUs lost frames in half of their trials, some of these above the limit";
-    /// Share of the frames that such a trial loses.
+    /// Share of the frames that such a trial loses at least.
     NOISY_TRIAL_LOSS: f64 = 0.02, "of the frames", "a choice: more than the goals of searches allow";
     /// Time of all trials of a bench. Opening the test bed and writing the report take the rest of 90 seconds.
     BENCH_TIME: Duration = Duration::from_secs(80), "time", "a choice: a minute and a half with all that is not measuring";

@@ -2331,7 +2331,7 @@ class MethodNotBelow(TypedDict):
     """A method that is not shown to be worse than the first one."""
 
     captured_ratio: float
-    """Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran."""
+    """Share of the frames that it captured, by the rounds in which the first ran, too, scaled to the share of the first in all rounds."""
     method: str
     """The method."""
 
@@ -5638,7 +5638,7 @@ class FactBenchVerdictUse(TypedDict):
     equal: list[str]
     """Methods that are equal."""
     equal_within_ratio: NotRequired[float]
-    """By how much their figures differ at most, as trials in turns show; absent if they are equal within noise, by rates."""
+    """By how much their figures differ at most, as trials in turns show; absent if these did not compare each of them with the method."""
     may_be_as_good: NotRequired[list[str]]
     """Methods that trials in turns do not show to be equal or worse. None is better by enough to matter."""
     method: str
@@ -5684,7 +5684,7 @@ class FactBenchVerdictNoneLossless(TypedDict):
     equal: NotRequired[list[str]]
     """Methods that are equal to that one in trials in turns."""
     equal_within_ratio: NotRequired[float]
-    """By how much their figures differ at most; absent if each of them was compared with another method only."""
+    """By how much their figures differ at most; absent if rounds did not compare each of them with the closest one."""
     is_some_unknown: bool
     """Whether of some method no trial shows what it sustains."""
     may_be_as_good: NotRequired[list[str]]
@@ -7895,7 +7895,7 @@ class MethodBelow(TypedDict):
     by: BelowBy
     """The figure that shows it."""
     captured_ratio: float
-    """Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran."""
+    """Share of the frames that it captured, by the rounds in which the first ran, too, scaled to the share of the first in all rounds."""
     cost_ratio: NotRequired[float]
     """The same multiple by the costs of the ranking's methods, if these agree about which is higher; absent if the kernel's time is unknown, and in older files."""
     method: str

@@ -199,8 +199,8 @@ fn counts_words(counts: &FigureCounts) -> String {
         return format!("{head}.");
     }
     let mark = if counts.worse == 0 { ':' } else { ';' };
-    // Those that are open come last.
-    let open = if counts.may_be_worse + counts.too_few_trials == 1 { "the last" } else { "most of these" };
+    // The number of visits is that for figures with too few trials.
+    let open = if counts.too_few_trials == 1 { "that figure" } else { "most of these" };
     let runs = if counts.is_one_run { "" } else { " in both runs" };
     let next = match counts.visits {
         Some(visits) => format!(" More trials (`--visits {visits}`{runs}) can decide {open}."),
@@ -327,8 +327,8 @@ mod tests {
         );
         let in_one_run = counts_words(&FigureCounts { is_one_run: true, ..several });
         assert!(in_one_run.ends_with("More trials (`--visits 9`) can decide most of these."), "{in_one_run}");
-        let one_open = counts_words(&FigureCounts { may_be_worse: 0, too_few_trials: 1, ..several });
-        assert!(one_open.ends_with("(`--visits 9` in both runs) can decide the last."), "{one_open}");
+        let one_open = counts_words(&FigureCounts { too_few_trials: 1, ..several });
+        assert!(one_open.ends_with("(`--visits 9` in both runs) can decide that figure."), "{one_open}");
     }
 
     #[test]

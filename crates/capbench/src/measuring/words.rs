@@ -32,7 +32,7 @@ pub fn time_of(spread: Spread, quiet: Duration, times: usize) -> String {
     format!("about {} ({} to {})", of_run(median), of_run(least), of_run(most))
 }
 
-/// The time of a run whose plan tells it.
+/// The planned time of a run.
 pub fn planned_time(PlannedTime { quiet, disturbed }: PlannedTime) -> String {
     let (quiet, disturbed) = (roughly(quiet), roughly(disturbed));
     if quiet == disturbed {

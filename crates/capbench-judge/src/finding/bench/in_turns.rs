@@ -68,7 +68,7 @@ pub struct CostByLoad {
 pub struct MethodNotBelow {
     /// The method.
     pub method: SavedMethod,
-    /// Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran.
+    /// Share of the frames that it captured, by the rounds in which the first ran, too, scaled to the share of the first in all rounds.
     pub captured_ratio: f64,
 }
 
@@ -79,7 +79,7 @@ pub struct MethodBelow {
     pub method: SavedMethod,
     /// The figure that shows it.
     pub by: BelowBy,
-    /// Share of the frames that it captured, as a multiple of that of the first by the rounds in which both ran.
+    /// Share of the frames that it captured, by the rounds in which the first ran, too, scaled to the share of the first in all rounds.
     pub captured_ratio: f64,
     /// Its CPU time per packet as a multiple of that of the first by the rounds in which both ran; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -231,7 +231,7 @@ fn of_ranking(recommendation: Option<&Recommendation>, run: &RunFacts<'_>) -> Ve
     all.extend(verdict.map(|verdict| found(BenchFinding::Verdict(verdict), trials_of_ranking(ranking))));
     let in_turns = in_turns::in_turns(ranking, run);
     let has_turns = in_turns.is_some();
-    // What the verdict is of comes before its reasons.
+    // The set-up of the verdict comes before its reasons.
     all.extend(elsewhere::elsewhere(recommendation));
     all.extend(in_turns);
     all.extend(next::settle(recommendation, ranking, run));

@@ -58,7 +58,7 @@ pub enum BenchVerdict {
         app_time: Option<NsRange>,
         /// Methods that are equal.
         equal: Vec<SavedMethod>,
-        /// By how much their figures differ at most, as trials in turns show; absent if they are equal within noise, by rates.
+        /// By how much their figures differ at most, as trials in turns show; absent if these did not compare each of them with the method.
         #[serde(skip_serializing_if = "Option::is_none")]
         equal_within_ratio: Option<f64>,
         /// Methods that trials in turns do not show to be equal or worse. None is better by enough to matter.
@@ -109,7 +109,7 @@ pub enum BenchVerdict {
         /// Methods that are equal to that one in trials in turns.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         equal: Vec<SavedMethod>,
-        /// By how much their figures differ at most; absent if each of them was compared with another method only.
+        /// By how much their figures differ at most; absent if rounds did not compare each of them with the closest one.
         #[serde(skip_serializing_if = "Option::is_none")]
         equal_within_ratio: Option<f64>,
         /// Methods that trials in turns do not show to be equal or worse.

@@ -24,7 +24,7 @@ pub fn wrapped(text: &mut String, first_indent: &str, next_indent: &str, words: 
     end_line(text, &line);
 }
 
-/// The words of a text, of which text between backticks is one.
+/// The words of a text. Text between backticks is one word.
 fn unbroken(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text.trim_start_matches(' ');

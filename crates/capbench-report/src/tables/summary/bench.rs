@@ -79,7 +79,7 @@ fn rate_and_cost_fields(ranked: &Ranked) -> Fields {
         )
 }
 
-/// A sustained rate; a lower bound if no load shows the limit.
+/// A sustained rate, marked if it is a lower bound.
 fn rate(sustained: &Sustained) -> Cell {
     match (sustained.status, sustained.lower_pps) {
         (SustainedStatus::Unknown, _) => Cell::Unknown,
@@ -137,20 +137,22 @@ fn has_none(sustained: &Sustained) -> bool {
 
 /// Why a rate is a lower bound.
 fn note_of_at_least(methods: &[Ranked], is_of_one_load: bool) -> Option<String> {
+    let rates: Vec<&Sustained> =
+        methods.iter().flat_map(|ranked| [&ranked.lossless, &ranked.nearly_lossless]).collect();
     let mut reasons = Vec::new();
     for (status, reason) in [
         (SustainedStatus::AtLeast, "the generator sends no more"),
         (SustainedStatus::Disturbed, "noise of the host hides the limit"),
-        (SustainedStatus::Between, "no load nearer to the limit was tried"),
+        (SustainedStatus::Between, "the lowest load that was not sustained is far above"),
     ] {
-        if methods.iter().any(|ranked| ranked.lossless.status == status && ranked.lossless.is_lower_bound()) {
+        if rates.iter().any(|rate| rate.status == status && rate.is_lower_bound()) {
+            if status == SustainedStatus::AtLeast && is_of_one_load {
+                return Some("≥: no higher load was tried.".into());
+            }
             reasons.push(reason);
         }
     }
-    match reasons.first()? {
-        &"the generator sends no more" if is_of_one_load => Some("≥: no higher load was tried.".into()),
-        _ => Some(format!("≥: {}.", reasons.join(", or "))),
-    }
+    (!reasons.is_empty()).then(|| format!("≥: {}.", reasons.join(", or ")))
 }
 
 /// How precisely the limits are known that are between two bounds: methods that the answer does not depend on less than others.
