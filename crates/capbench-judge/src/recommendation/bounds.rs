@@ -71,7 +71,7 @@ impl Sustained {
             lower_pps: Some(lower),
             upper_pps,
             at_most_pps: self.at_most_pps.filter(|upper| *upper > lower),
-            precision: self.precision.and(upper_pps).map(|upper| (upper - lower) / upper),
+            precision: upper_pps.map(|upper| (upper - lower) / upper),
             searched_to: self.searched_to,
             trials: lossless.trials.clone(),
         }

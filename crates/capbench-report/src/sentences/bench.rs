@@ -219,7 +219,7 @@ fn set_up_words(set_up: &SetUp) -> String {
 }
 
 /// The verb for one method, or for several.
-fn verb(methods: &[SavedMethod], one: &'static str, several: &'static str) -> &'static str {
+fn verb<T>(methods: &[T], one: &'static str, several: &'static str) -> &'static str {
     if methods.len() == 1 { one } else { several }
 }
 

@@ -332,7 +332,7 @@ fn a_quick_search_takes_as_long_as_the_estimate_says() {
     assert!(seconds[0] < 36.0 && (57.0..57.0 * 1.5).contains(&seconds[1]), "{seconds:?}");
 }
 
-/// Six searches for the highest load without loss, of trials of 0.3 s, took 214 s with 179 trials beside other programs.
+/// Six searches for the highest load without loss, of trials of 0.3 s, took 214 s with 179 trials while other programs ran.
 #[test]
 fn searches_of_short_trials_take_as_long_as_the_estimate_says() {
     let quiet = Duration::from_millis(500);

@@ -11,7 +11,7 @@ pub fn wrapped(text: &mut String, first_indent: &str, next_indent: &str, words: 
     let mut line = String::from(first_indent);
     let mut separator = "";
     let words = printable::line(words);
-    for word in unbroken(&words) {
+    for word in words_and_code(&words) {
         if !separator.is_empty() && width(&line) + 1 + width(word) > COLUMNS {
             end_line(text, &line);
             line = next_indent.into();
@@ -25,7 +25,7 @@ pub fn wrapped(text: &mut String, first_indent: &str, next_indent: &str, words: 
 }
 
 /// The words of a text. Text between backticks is one word.
-fn unbroken(text: &str) -> Vec<&str> {
+fn words_and_code(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text.trim_start_matches(' ');
     while !rest.is_empty() {

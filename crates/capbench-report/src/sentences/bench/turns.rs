@@ -4,6 +4,7 @@ use capbench_judge::finding::bench::{CostByLoad, MethodBelow, MethodNotBelow, Me
 use capbench_judge::recommendation::turns::{BelowBy, SentShares};
 use capbench_model::figures::percent;
 
+use super::verb;
 use crate::naming::{list, many, rate};
 use crate::sentences::places;
 
@@ -24,7 +25,7 @@ pub(super) fn words(fact: &MethodsInTurns) -> String {
         text.push_str(&format!(", {}", list(&below)));
     }
     for (methods, are) in [
-        (&fact.equal, if fact.equal.len() == 1 { "is equal to it" } else { "are equal to it" }),
+        (&fact.equal, verb(&fact.equal, "is equal to it", "are equal to it")),
         (&fact.may_be_as_good, "may be as good"),
         (&fact.may_be_better, "may be better"),
     ] {
